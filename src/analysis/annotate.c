@@ -189,7 +189,7 @@ int annotate_funcs(struct annotate *a, const struct names_result *names, const b
 	return 0;
 }
 
-/* The instruction that covers a place (bytes behind the function's start), or none. */
+/* The instruction that covers a place (bytes after the function's start), or none. */
 static u32 insn_at(const struct annotation *to, u64 place)
 {
 	u32 lo = 0, hi = to->nr_insns;

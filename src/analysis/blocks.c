@@ -177,7 +177,7 @@ struct sink *blocks_sink(struct blocks *b)
 
 /* ---- blocks ---- */
 
-/* A line that began in another function, or behind its end, was not straight: an interrupt, a call that was not recorded. */
+/* A line that began in another function, or after its end, was not straight: an interrupt, a call that was not recorded. */
 static u32 start_of(const struct frame_table *frames, const struct names_result *names,
 		    const struct blocks_pass *p)
 {

@@ -153,7 +153,7 @@ static int count_chain(struct call_hist *h, s32 pid, const struct stack *s, bool
 
 /* ---- stacks of tasks ---- */
 
-/* No kernel stack is that deep: a file that says so is broken, and its chains start anew. */
+/* No kernel stack is that deep: a file that says so is broken, and its chains start over. */
 static int push(struct stack *s, struct call_hist_place p)
 {
 	if (s->at.nr >= CHAIN_MAX)
@@ -370,7 +370,7 @@ static int learn(struct call_hist *h, const struct call_hist_look *l, unsigned c
 	return dict_add(&h->comm_of, (u32)pid, (u32)h->comms.nr - 1, &index);
 }
 
-/* Its stack, if there is one, comes behind it. */
+/* Its stack, if there is one, comes after it. */
 static int on_event(struct call_hist *h, const struct sample *s)
 {
 	int err = 0;

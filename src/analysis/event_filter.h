@@ -4,7 +4,7 @@
  *	sched/sched_switch : next_pid == 0 || prev_comm =~ "kworker.*"
  *	sched,irq.*                                   all events of these systems, or of these names
  *
- * Before the colon names of events (SYSTEM/EVENT, or either), as regular expressions for the whole name; behind it an expression
+ * Before the colon names of events (SYSTEM/EVENT, or either), as regular expressions for the whole name; after it an expression
  * over fields (base/expr), and COMM, CPU, TIMESTAMP. A comparison with a field that an event does not have is false; a field that none of
  * the chosen events has is an error. Filters are bound to events when they are added; asking is for any thread.
  */

@@ -56,7 +56,7 @@ struct event_pair {
 	/* Of whoever has the turn. */
 	struct dict found;
 	VEC(struct open) opened;
-	VEC(s64) last; /* [cpu]: what its last event began, for the stack behind it; -1: nothing */
+	VEC(s64) last; /* [cpu]: what its last event began, for the stack after it; -1: nothing */
 	u64 startable, endable, nr_gaps;
 };
 

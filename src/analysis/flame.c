@@ -194,7 +194,7 @@ static bool stands(const struct side *s, const struct flame_entry *e)
 	return e->chain && !s->run->chains.pool;
 }
 
-/* The stack of one that is not, as a row of ids behind the others. base: what this side's ids begin with. */
+/* The stack of one that is not, as a row of ids after the others. base: what this side's ids begin with. */
 static int add_row(struct side *s, const struct flame_entry *e, u32 base, struct fold_item *it)
 {
 	struct flame_build *b = s->build;

@@ -27,7 +27,7 @@ struct flame_build {
 	u32 worker_least; /* items or nodes that a worker is worth starting for; 0: the usual number */
 	VEC(struct fold_item) items;
 	VEC(u32)
-	pool; /* rows of ids, outermost first: those of the first side's names, behind them the second's */
+	pool; /* rows of ids, outermost first: those of the first side's names, after them the second's */
 	VEC(u32) frame_of; /* [id] -> frame of the flame; 0: not in any stack */
 	struct dict frame_ids, task_ids, tree_ids;
 	u32 last_tree; /* that was asked for */

@@ -39,7 +39,7 @@ struct flame_sink {
 	struct flame_stacks all;
 };
 
-/* Numbers frames, tasks, trees and strings anew, by what they are. */
+/* Numbers frames, tasks, trees and strings again, by what they are. */
 int flame_order(struct flame_build *b) must_check;
 
 /* Makes the flame's nodes from those of the fold; points and trees follow. */

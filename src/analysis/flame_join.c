@@ -22,7 +22,7 @@ struct joining {
 	u8 *has_left; /* [node]: something is left out right below it */
 	u32 *at; /* [node], and one more: where its run begins; before that, how long it is */
 	u32 *closes; /* [node], and one more: so many that have something left out end before it; later, where what ends in it goes */
-	u32 *later; /* [node]: so many of those that end where it ends are around it, and close behind it */
+	u32 *later; /* [node]: so many of those that end where it ends are around it, and close after it */
 	struct join_part {
 		u64 weight; /* that was left out */
 		u64 nr; /* nodes of the flame */

@@ -8,7 +8,7 @@
 
 /*
  * Nodes grow from the last chain to the first, so that they come out children first and stand parents first. Several workers each take a run
- * of chains. Where one begins, some nodes are open that belong to the run behind it, too; how deep they are is found out by going over
+ * of chains. Where one begins, some nodes are open that belong to the run after it, too; how deep they are is found out by going over
  * the lengths alone, before anybody starts. What the runs say about a node that they share is added up in the end, run by run.
  */
 
@@ -21,7 +21,7 @@ struct open_node {
 	u64 incl;
 };
 
-/* A node was closed that the runs behind this one have a share in. */
+/* A node was closed that the runs after this one have a share in. */
 struct closing {
 	u32 node;
 	bool stays; /* another one is open in its place: the part of it that is nearer to the root */
@@ -34,7 +34,7 @@ struct grower {
 	VEC(struct open_node) path; /* from the root on */
 	u32 next_node;
 	u64 next_func; /* both count down */
-	u32 shared; /* so many of the path, from the root on, belong to the runs behind this one, too */
+	u32 shared; /* so many of the path, from the root on, belong to the runs after this one, too */
 	VEC(struct closing) closings; /* of those */
 	bool dry; /* only counts */
 };
@@ -240,7 +240,7 @@ static int grow_one(void *ctx, unsigned worker, u32 index)
 	return grow_run(&((struct growing *)ctx)->runs[index]);
 }
 
-/* What the runs behind it say about a node. */
+/* What the runs after it say about a node. */
 static void add_carry(struct growing *w, struct closing closing)
 {
 	struct fold *f = w->b->fold;
@@ -271,7 +271,7 @@ static void join_items(struct fold *f, struct open_node *to, u32 ended)
 	*link = ended;
 }
 
-/* The run's own share joins what it had from those behind it. */
+/* The run's own share joins what it had from those after it. */
 static int carry_on(struct growing *w, const struct grower *g)
 {
 	for (size_t i = 0; i < g->path.nr; i++) {

@@ -25,7 +25,7 @@ struct fold_item {
 
 struct fold_node {
 	u32 parent; /* roots: themselves */
-	u32 end; /* behind the last node of the sub-tree */
+	u32 end; /* after the last node of the sub-tree */
 	u32 at, nr; /* its functions: fold.funcs[at ... at + nr); roots have none */
 	u64 incl; /* weight of the sub-tree */
 };

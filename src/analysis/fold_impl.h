@@ -5,7 +5,7 @@
 
 /* An item on its way through the sort. */
 struct part {
-	u64 word; /* the functions that are being compared, outermost in the highest bits; behind the chain's end: 0 */
+	u64 word; /* the functions that are being compared, outermost in the highest bits; after the chain's end: 0 */
 	u32 item;
 	u32 start, nr;
 };

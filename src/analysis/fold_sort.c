@@ -43,7 +43,7 @@ struct sorting {
 	VEC(struct fold_sort_range) large, small; /* still to be split; to be sorted */
 	VEC(struct split) splits; /* those that are split now, at once */
 	VEC(struct chunk) chunks; /* of all of them */
-	VEC(u32) seams; /* parts whose common is not known: a split is behind them */
+	VEC(u32) seams; /* parts whose common is not known: a split follows them */
 	struct sorter *sorters; /* [worker] */
 	u32 *tree_count; /* [chunk][tree] */
 };

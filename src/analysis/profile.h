@@ -114,7 +114,7 @@ struct profile_filter {
 	struct sample_choice rows; /* by name, process, thread */
 	const char *const *dsos, *const *symbols;
 	size_t nr_dsos, nr_symbols;
-	struct sample_gate gate; /* samples before it opens and behind it do not exist; one worker */
+	struct sample_gate gate; /* samples before it opens and after it do not exist; one worker */
 	const char *ignore_callees; /* extended regular expression: functions that fit count for all they called */
 	const char *symbol_part; /* rows whose function's name holds this text */
 	const char *parent; /* extended regular expression; NULL: what perf takes */
@@ -198,7 +198,7 @@ const struct name_func *profile_row_func(const struct profile *p, size_t row);
 
 /* What a person types: the word of a key ("sym" and every other beginning will do), or -ENOENT. */
 int profile_key_find(const char *word);
-/* The words, for a hint; NULL behind the last one. */
+/* The words, for a hint; NULL after the last one. */
 const char *profile_key_word(u32 index);
 bool profile_key_is_measure(enum profile_key key);
 /* Whether it tells branches apart. */

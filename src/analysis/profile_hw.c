@@ -157,7 +157,7 @@ const struct profile_branches *profile_branches(const struct profile *p)
 
 /* ---- names are known ---- */
 
-/* A place: a function, and how far behind its start. Without a name: function 0, and whether anything is known to be there. */
+/* A place: a function, and how far after its start. Without a name: function 0, and whether anything is known to be there. */
 #define PLACE(func, behind) ((u64)(func) << 32 | (u32)(behind))
 #define PLACE_FUNC(word)    ((u32)((word) >> 32))
 #define PLACE_BEHIND(word)  ((s32)(u32)(word)) /* a cache line may begin before it */
@@ -324,7 +324,7 @@ static const char *address_cell(struct arena *a, char letter, u64 v)
 	return arena_strndup(a, text, (size_t)n);
 }
 
-/* "[.] name+0x10": how far behind is told of data, and of code where it is asked for. Letter 0: that of its level. */
+/* "[.] name+0x10": how far after is told of data, and of code where it is asked for. Letter 0: that of its level. */
 static const char *place_cell(const struct profile *p, struct arena *a, char letter, u64 addr,
 			      u64 place, bool behind)
 {

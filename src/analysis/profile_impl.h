@@ -100,7 +100,7 @@ struct profile {
 	u32 *dso_of; /* [image] -> dsos id: images of one name are one object to a person */
 	u32 *key_of; /* [func] -> row key */
 	VEC(struct fold_item)
-	items; /* [entry]; more behind them where callers have trees of their own */
+	items; /* [entry]; more after them where callers have trees of their own */
 	VEC(u64) item_counts; /* [item]; only where graphs show them */
 	u32 *next_item; /* [entry] -> the next one of its row, index + 1 */
 	u32 *entry_row; /* [entry] -> the row of its leaf */
@@ -136,7 +136,7 @@ static inline bool own_trees(const struct profile *p)
 /* Fills in the usual layout where none is given, and finds out which words a group needs. -EINVAL: too many keys. */
 int keys_settle(struct profile *p) must_check;
 bool keys_has(const struct profile *p, enum profile_key key);
-/* The words behind the event. 0 or -ENOMEM. */
+/* The words after the event. 0 or -ENOMEM. */
 int keys_values(const struct profile *p, struct texts *t, const struct sample *s,
 		u64 *words) must_check;
 /* Numbers of another table's texts into ours. */

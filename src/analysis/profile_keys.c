@@ -13,7 +13,7 @@ struct key_info {
 	u32 min_width;
 	u8 digits; /* numbers are padded to so many with zeros */
 	bool left; /* numbers that stand on the left */
-	bool loose; /* no blanks behind it when it stands last */
+	bool loose; /* no blanks after it when it stands last */
 	bool fixed; /* as wide as its name, whatever stands in it */
 	enum cell_text text;
 };
@@ -491,7 +491,7 @@ static int compare_funcs(const struct profile *p, const struct row *a, const str
 {
 	const struct name_func *fa = &p->names->funcs[a->func], *fb = &p->names->funcs[b->func];
 	int c = fa->name && fb->name ? strcmp(fa->name, fb->name)
-				     : !fa->name - !fb->name; /* addresses behind names */
+				     : !fa->name - !fb->name; /* addresses after names */
 	if (!c)
 		c = strcmp(keys_dso_name(p, a->func), keys_dso_name(p, b->func));
 	return c ? c : order(fa->start, fb->start);

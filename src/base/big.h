@@ -24,7 +24,7 @@ struct big_part {
 	size_t at; /* out: where its bytes are in the whole */
 };
 /*
- * Puts blocks behind each other without copying those that are large; there is some room between them. All belong to the whole
+ * Puts blocks one after the other without copying those that are large; there is some room between them. All belong to the whole
  * then, whose size is *size. NULL: no memory, and all are as they were.
  */
 void *big_join(struct big_part *parts, u32 nr, size_t *size);

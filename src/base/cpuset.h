@@ -38,5 +38,5 @@ int cpuset_parse_list(const char *text, struct cpuset *ret, struct diag *d) must
 int cpuset_parse_mask(const char *text, struct cpuset *ret, struct diag *d) must_check;
 
 void cpuset_add_list(const struct cpuset *s, struct strbuf *to);
-/* Groups of eight digits behind commas when it needs more than one, as the kernel prints them. */
+/* Groups of eight digits after commas when it needs more than one, as the kernel prints them. */
 void cpuset_add_mask(const struct cpuset *s, struct strbuf *to);

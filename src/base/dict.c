@@ -72,7 +72,7 @@ int dict_put(struct dict *d, u64 key, u32 value)
 	return err;
 }
 
-/* What stands behind a gap moves into it, unless it would stand before its own place then. */
+/* What follows a gap moves into it, unless it would stand before its own place then. */
 static void close_gap(struct dict *d, u32 gap)
 {
 	for (u32 at = (gap + 1) & d->mask; d->slots[at].value != DICT_NONE; at = (at + 1) & d->mask) {
@@ -144,7 +144,7 @@ static inline u64 fold_product(u64 a, u64 b)
 
 u64 hash_words(const u64 *words, size_t nr, u64 seed)
 {
-	/* Roots of 2, 3, 5 and 7, behind the point: bits without a pattern. */
+	/* Roots of 2, 3, 5 and 7, after the point: bits without a pattern. */
 	static const u64 salt[4] = { 0x6a09e667f3bcc909ull, 0xbb67ae8584caa73bull,
 				     0x3c6ef372fe94f82bull, 0xa54ff53a5f1d36f1ull };
 	u64 left = seed ^ nr, right = seed;

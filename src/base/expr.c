@@ -386,7 +386,7 @@ static int parse_unary(struct expr_parser *p, struct expr_node **ret)
 	return 0;
 }
 
-/* Behind a bracket expression "[...]"; p: behind the '['. */
+/* After a bracket expression "[...]"; p: after the '['. */
 static const char *bracket_end(const char *p)
 {
 	p += *p == '^';

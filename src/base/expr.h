@@ -78,7 +78,7 @@ struct expr_node {
 	u32 start, len; /* in the text */
 	u32 depth; /* of the tree below, at most EXPR_DEPTH_MAX */
 	struct expr_node *kids[3];
-	struct expr_node *next; /* argument behind this one */
+	struct expr_node *next; /* argument after this one */
 	struct expr_value value;
 	u32 ident;
 	u32 nr_args;

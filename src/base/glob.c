@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The character behind a set "[...]", or NULL when it does not close. p: behind the '['. */
+/* The character after a set "[...]", or NULL when it does not close. p: after the '['. */
 static const char *set_end(const char *p)
 {
 	if (*p == '!' || *p == '^')

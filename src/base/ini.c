@@ -199,7 +199,7 @@ void ini_edit(const char *text, const char *key, const char *value, struct strbu
 {
 	char section[INI_KEY_MAX] = "", found[INI_KEY_MAX], want[INI_KEY_MAX];
 	const char *dot = strrchr(key, '.'), *rest;
-	size_t insert = 0; /* behind the section's last setting; 0: the section is not there */
+	size_t insert = 0; /* after the section's last setting; 0: the section is not there */
 	bool done = false;
 	(void)snprintf(want, sizeof(want), "%.*s", (int)(dot - key), key);
 	while (*text) {

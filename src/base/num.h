@@ -12,7 +12,7 @@
 enum { NUM_DIGITS_MAX = 24 };
 
 /*
- * Each writes without a terminator and returns the number of bytes. `to` has room for NUM_DIGITS_MAX: what lies behind the
+ * Each writes without a terminator and returns the number of bytes. `to` has room for NUM_DIGITS_MAX: what lies after the
  * text may be overwritten.
  */
 unsigned num_u64(char *to, u64 v);
@@ -27,7 +27,7 @@ unsigned num_u64_pad0(char *to, u64 v, unsigned width);
 int num_parse_u64(const char *s, int base, u64 *ret) must_check;
 int num_parse_s64(const char *s, int base, s64 *ret) must_check;
 /*
- * The next of a list of process or thread IDs, separated by commas, blanks or newlines as pgrep prints them. 1, and *at is behind it; 0: the
+ * The next of a list of process or thread IDs, separated by commas, blanks or newlines as pgrep prints them. 1, and *at is after it; 0: the
  * list has ended; -EINVAL, and *len characters from *at are no such ID.
  */
 int num_next_id(const char **at, size_t *len, s32 *ret) must_check;

@@ -289,7 +289,7 @@ static int store(const struct match *m, const char *value, struct diag *d)
 	}
 }
 
-/* attached: what stands behind the option in the same word, or NULL. Steps over the next word when that is the value. */
+/* attached: what follows the option in the same word, or NULL. Steps over the next word when that is the value. */
 static int apply(struct opts_parse *p, const struct match *m, const char *attached)
 {
 	const struct opt *row = m->row;

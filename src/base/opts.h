@@ -2,7 +2,7 @@
  * Options as data: one const table of rows per command. From the same rows come parsing, --help, usage errors with
  * "did you mean", the man page's OPTIONS and shell completion.
  *
- * Parsing follows perf's rules: short options combine (-ag), values stand behind (-F99, -F 99) or after '='
+ * Parsing follows perf's rules: short options combine (-ag), values follow (-F99, -F 99) or after '='
  * (--freq=99, --freq 99), --no-X undoes a flag, a unique prefix of a long name will do, options end at the first
  * word that is not one (unless the command takes mixed words), "--" ends them explicitly.
  */
@@ -147,7 +147,7 @@ struct opt_set {
 
 /*
  * Parses argv[1..) by the rows into opts. On success *first is the index of the first word that is not an option (words
- * are moved behind options when mixed is set). -EINVAL with a diag that names the option and what is close to it.
+ * are moved after options when mixed is set). -EINVAL with a diag that names the option and what is close to it.
  * "--help" and "-h" (unless the table has a row for it) return 1. Strings are borrowed from argv.
  */
 int opts_parse(const struct opt *rows, bool mixed, void *opts, int argc, char **argv, int *first,

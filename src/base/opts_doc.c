@@ -164,7 +164,7 @@ static const char *example_line(const struct command *cmd, const char *prog, con
 	return second && !first ? after + 1 : line;
 }
 
-/* The column where what an example does is said: behind the longest line, within reason. */
+/* The column where what an example does is said: after the longest line, within reason. */
 static unsigned example_column(const struct command *cmd, const char *prog, unsigned name)
 {
 	size_t longest = 0;
@@ -351,5 +351,7 @@ void opts_man(const struct command *cmd, const struct opt *common, const char *p
 	strbuf_str(to, ".SH OPTIONS\n");
 	opts_each_shown(cmd, common, man_row, to);
 	strbuf_str(to, ".SH EXIT STATUS\n0 on success, 1 on failure, 129 on wrong usage; if a "
-		       "command was run, its own exit status.\n.SH SEE ALSO\n.BR sonde (1)\n");
+		       "command was run, its own exit status.\n");
+	if (strchr(prog, ' ')) /* the program's own page lists all others */
+		strbuf_str(to, ".SH SEE ALSO\n.BR sonde (1)\n");
 }

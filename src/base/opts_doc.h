@@ -36,5 +36,5 @@ struct opt_shown {
 void opts_each_shown(const struct command *cmd, const struct opt *common,
 		     void (*fn)(void *ctx, const struct opt_shown *s), void *ctx);
 
-/* Text in lines of at most width columns, each behind indent blanks; the first starts at column `at`. */
+/* Text in lines of at most width columns, each after indent blanks; the first starts at column `at`. */
 void opts_wrap(const char *text, unsigned at, unsigned indent, unsigned width, struct strbuf *to);

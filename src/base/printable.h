@@ -34,7 +34,7 @@ static inline void printable_name(struct strbuf *to, const char *name)
 {
 	printable_name_len(to, name, strlen(name));
 }
-/* The same, with blanks up to width behind or before it; never cut. */
+/* The same, with blanks up to width after or before it; never cut. */
 void printable_left(struct strbuf *to, const char *name, size_t width);
 void printable_right(struct strbuf *to, const char *name, size_t width);
 

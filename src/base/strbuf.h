@@ -1,6 +1,6 @@
 /*
  * A growing string with a sticky failure: callers append without looking and ask once at the end.
- * With a drain it becomes a buffered writer: when the buffer is full it is handed to the drain and starts anew.
+ * With a drain it becomes a buffered writer: when the buffer is full it is handed to the drain and starts over.
  * Everything that renders text, renders into one of these.
  */
 #pragma once

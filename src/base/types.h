@@ -34,7 +34,7 @@ typedef int64_t s64;
 		a_ > b_ ? a_ : b_;                                                                 \
 	})
 
-/* Times and weights come from files: differences do not fall below 0, sums do not begin anew. */
+/* Times and weights come from files: differences do not fall below 0, sums do not wrap. */
 static inline u64 u64_less(u64 a, u64 b)
 {
 	return a > b ? a - b : 0;

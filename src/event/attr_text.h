@@ -5,6 +5,6 @@
 
 #include <linux/perf_event.h>
 
-/* Fields that are not 0, each as SEPARATOR, blank, name, `is`, value; the first one behind `first`, others behind a comma. */
+/* Fields that are not 0, each as SEPARATOR, blank, name, `is`, value; the first one after `first`, others after a comma. */
 void attr_text(const struct perf_event_attr *a, const char *first, const char *is,
 	       struct strbuf *to);

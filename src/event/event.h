@@ -51,7 +51,7 @@ struct event_probe {
 	const char *module; /* kprobes: or NULL */
 	const char *symbol; /* function; glob of function: and graph:, in tracefs of kprobe: and its relatives too */
 	const char *provider; /* USDT */
-	u64 offset; /* kprobe: behind the symbol; uprobe: in the file */
+	u64 offset; /* kprobe: after the symbol; uprobe: in the file */
 	u64 ref_ctr_offset; /* USDT semaphore in the file, 0: none */
 	bool is_return;
 	bool is_usdt; /* with a point */

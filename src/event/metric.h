@@ -1,7 +1,7 @@
 /*
  * Ratios over counts: the ones that perf stat prints beside an event, built in as a table of formulae, and more from a file.
  *
- * A formula is an expression (base/expr) over event names; letters that expr does not take in a name stand behind a
+ * A formula is an expression (base/expr) over event names; letters that expr does not take in a name follow a
  * backslash: branch\-misses. Beside events there are elapsed_ns (wall time of the run), running_ns (task-clock or cpu-clock
  * of the run) and value (the count of the event the metric stands beside).
  *
@@ -30,7 +30,7 @@ struct metric {
 	const char *event; /* canonical name of the event it stands beside; NULL: of none */
 	const char *expr;
 	const char *format; /* of the number, with its blanks, as perf prints it; NULL for file metrics: "%8.2f" */
-	const char *unit; /* what stands behind it: "insn per cycle" */
+	const char *unit; /* what follows it: "insn per cycle" */
 	const char *about;
 	struct metric_limits limits;
 	bool new_line; /* a row of its own below the event's */

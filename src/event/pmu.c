@@ -155,7 +155,7 @@ enum number_term {
 	TERM_NR,
 	TERM_AUX_SAMPLE,
 	TERM_METRIC_ID,
-	TERM_CONFIG, /* and config1 .. config4 behind it */
+	TERM_CONFIG, /* and config1 .. config4 after it */
 	TERM_END = TERM_CONFIG + PMU_CONFIG_WORDS,
 };
 

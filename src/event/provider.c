@@ -117,7 +117,7 @@ static int parse_kprobe(struct event_parser *p, struct event_spec *e)
 	return event_parser_filter(p, e);
 }
 
-/* BINARY ":" ... : the path may hold slashes and blanks behind a backslash do not occur in practice. */
+/* BINARY ":" ... : the path may hold slashes and blanks after a backslash do not occur in practice. */
 static int parse_binary(struct event_parser *p, struct event_spec *e)
 {
 	e->name = event_parser_until(p, ":", false);

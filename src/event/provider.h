@@ -38,7 +38,7 @@ struct event_provider {
 	u32 needs; /* enum event_need: where it is counted or sampled */
 	u32 traced_needs; /* in tracefs */
 	bool filter; /* takes /FILTER/ and --filter */
-	/* With a prefix: stands behind "prefix:". Fills e, but not e->span. */
+	/* With a prefix: follows "prefix:". Fills e, but not e->span. */
 	int (*parse)(struct event_parser *p, struct event_spec *e);
 	/* Adds descriptors for e. */
 	int (*resolve)(struct event_resolver *r, const struct event_spec *e);

@@ -1,6 +1,6 @@
 /*
  * Specs → descriptors. Each kind's row has a function that adds descriptors; what all events have in common (names,
- * modifiers, groups, refusals) is done here, once, behind it.
+ * modifiers, groups, refusals) is done here, once, after it.
  */
 #include "event/resolve_impl.h"
 
@@ -360,7 +360,7 @@ int resolve_function(struct event_resolver *r, const struct event_spec *e)
 	return desc->probe.symbol ? 0 : -ENOMEM;
 }
 
-/* The event is known, what stands behind it is not. */
+/* The event is known, what follows it is not. */
 static int refuse_vendor(struct event_resolver *r, struct event_span at, const char *name,
 			 const char *why)
 {

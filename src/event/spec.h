@@ -101,7 +101,7 @@ struct event_spec {
 	bool has_filter;
 	bool off; /* "!": not to be traced */
 	struct event_mods mods;
-	u64 number; /* RAW, NUMERIC: config; BREAKPOINT: address; KPROBE, UPROBE: offset behind the symbol; PROFILE: Hz or ns */
+	u64 number; /* RAW, NUMERIC: config; BREAKPOINT: address; KPROBE, UPROBE: offset after the symbol; PROFILE: Hz or ns */
 	u64 type; /* NUMERIC; BREAKPOINT: length, 0 when not written */
 	u32 access; /* BREAKPOINT: enum event_bp, 0 when not written */
 	bool period_ns; /* PROFILE: number is a period, not a frequency */

@@ -51,7 +51,7 @@ static void put_meta(struct json *j, const struct flame *f, const struct export_
 	json_object_end(j);
 }
 
-/* What a thread uses of something the flame has, numbered anew. */
+/* What a thread uses of something the flame has, numbered again. */
 struct used {
 	u32 *at; /* [id of the flame] -> own number + 1; 0: not used */
 	VEC(u32) list; /* ids of the flame */

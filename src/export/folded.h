@@ -6,8 +6,8 @@
 
 struct folded_opts {
 	bool samples; /* numbers are samples, not what they stand for */
-	bool kinds; /* behind a name: _[k] kernel, _[i] inlined, _[j] code made at run time, as stackcollapse-perf.pl --all has them */
-	bool lines; /* behind a name: its file and hottest line, where they are known */
+	bool kinds; /* after a name: _[k] kernel, _[i] inlined, _[j] code made at run time, as stackcollapse-perf.pl --all has them */
+	bool lines; /* after a name: its file and hottest line, where they are known */
 };
 
 /* Where there are several events, their names are the outermost frames. */

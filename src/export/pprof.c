@@ -130,7 +130,7 @@ static void put_functions(struct pprof *p)
 	}
 }
 
-/* The step for a frame behind another one; 0 when there is no memory. */
+/* The step for a frame after another one; 0 when there is no memory. */
 static u32 step(struct pprof *p, u32 before, u32 frame)
 {
 	u32 fresh = (u32)p->steps.nr, got = 0;

@@ -28,7 +28,7 @@ size_t pack_bound(enum compress_kind kind, size_t size)
 				       : size;
 }
 
-/* The tables of a context are half a megabyte: made anew for each block they cost as much as the packing. */
+/* The tables of a context are half a megabyte: made again for each block they cost as much as the packing. */
 static s64 pack_zstd(struct packer *p, int level, const void *from, size_t size, void *to,
 		     size_t room)
 {

@@ -32,7 +32,7 @@ struct jitdump_record {
 	const u8 *code;
 	struct bytes lines; /* DEBUG_INFO: for jitdump_line() */
 	const char *last_file;
-	const u8 *unwind; /* UNWINDING: .eh_frame, and behind it .eh_frame_hdr */
+	const u8 *unwind; /* UNWINDING: .eh_frame, and after it .eh_frame_hdr */
 	u64 unwind_size, unwind_head, unwind_mapped;
 };
 

@@ -159,7 +159,7 @@ int perfdata_copy_record(struct perfdata_copy *c, const void *rec, const struct 
 		}
 	}
 	size_t size = h->size;
-	if (h->type == REC_TRACING_DATA || h->type == REC_AUXTRACE) { /* its payload lies behind it */
+	if (h->type == REC_TRACING_DATA || h->type == REC_AUXTRACE) { /* its payload follows it */
 		const u8 *at = rec, *one;
 		struct perf_event_header again;
 		if (perfdata_record(c->from, &at, c->from->map + c->from->map_size, &one, &again) <=

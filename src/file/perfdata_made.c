@@ -37,7 +37,7 @@ void perfdata_put_made_records(struct strbuf *to, u64 event_id, const struct str
 	}
 }
 
-/* Only behind a whole recording's records: those of one that was never finished may end with any bytes. */
+/* Only after a whole recording's records: those of one that was never finished may end with any bytes. */
 struct perfdata_feature perfdata_made_all(const struct perfdata *p)
 {
 	struct perfdata_feature none = { 0 };

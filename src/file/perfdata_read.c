@@ -331,7 +331,7 @@ int perfdata_pipe_record(struct perfdata *p, const u8 *rec, const struct perf_ev
 		return pipe_attr(p, rec, h);
 	if (h->type == REC_TRACING_DATA && p->is_pipe) {
 		u32 size = bytes_u32(
-			&b); /* the payload lies behind the record; perfdata_record() has checked it */
+			&b); /* the payload lies after the record; perfdata_record() has checked it */
 		p->features[FEAT_TRACING_DATA] =
 			(struct perfdata_feature){ .at = rec + h->size, .size = size };
 	}
@@ -687,7 +687,7 @@ const struct perfdata_attr *perfdata_attr_of(const struct perfdata *p, u64 id)
 	return id ? NULL : &p->attrs.at[0];
 }
 
-/* {header, pid, build id padded to 24, path}; misc bit 15: the id's size stands behind it. */
+/* {header, pid, build id padded to 24, path}; misc bit 15: the id's size follows it. */
 int perfdata_build_id_record(const struct perfdata *p, const u8 *rec,
 			     const struct perf_event_header *h,
 			     int (*fn)(void *, const char *, const u8 *, u32, u16), void *ctx)

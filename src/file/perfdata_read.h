@@ -4,7 +4,7 @@
  * The file is mapped; records are borrowed until perfdata_close().
  *
  * A directory (perf record --threads) holds `data`, which is a file like any other, and data.0, data.1 ...: records without a
- * head, one file a ring. They are mapped one behind the other, so that a record's place is one number in all forms; the
+ * head, one file per ring. They are mapped one after the other, so that a record's place is one number in all forms; the
  * records lie in several ranges then, and each range has a compressed stream of its own.
  */
 #pragma once
@@ -59,7 +59,7 @@ struct perfdata {
 	u32 nr_group_at;
 	const char *folder; /* it is a directory, of this path; NULL: it is not */
 	struct strbuf made; /* of a stream, by perfdata_pipe_record(): see perfdata_made.h */
-	bool expands; /* compressed records become far more than they can be made of: what is behind them is not read */
+	bool expands; /* compressed records become far more than they can be made of: what follows is not read */
 	struct budget budget;
 	struct arena arena;
 };
@@ -71,11 +71,11 @@ int perfdata_open_bytes(struct perfdata *p, const void *data, size_t size, const
 			struct diag *d) must_check;
 void perfdata_close(struct perfdata *p);
 
-/* Bytes of the file, from its offset `at` on: 0, -EIO when they are not all there any more, -EINVAL behind its end. */
+/* Bytes of the file, from its offset `at` on: 0, -EIO when they are not all there any more, -EINVAL after its end. */
 int perfdata_copy(const struct perfdata *p, size_t at, size_t size, u8 *to) must_check;
 
 /*
- * The record at *at, which then moves behind it (and behind payload that follows it). 1, 0 at the end, -EBADMSG when what is
+ * The record at *at, which then moves past it (and past payload that follows it). 1, 0 at the end, -EBADMSG when what is
  * there cannot be a record. *rec is borrowed; h is in host byte order. end: where to stop.
  */
 int perfdata_record_any(const struct perfdata *p, const u8 **at, const u8 *end, const u8 **rec,

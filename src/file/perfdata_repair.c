@@ -136,7 +136,7 @@ static const struct perfdata_spare *find_spare(const struct repair *r)
 	return memcmp(s->magic, PERFDATA_SPARE_MAGIC, sizeof(s->magic)) ? NULL : s;
 }
 
-/* Whether the table behind the data is there: every bit has a section, and sections lie in the file. */
+/* Whether the table after the data is there: every bit has a section, and sections lie in the file. */
 static bool table_is_whole(const struct repair *r)
 {
 	const struct perfdata *f = &r->file;
@@ -189,7 +189,7 @@ static void set_packing(struct repair *r, struct comp *c)
 	set_feature(r, FEAT_COMPRESSED, c, sizeof(*c));
 }
 
-/* The table and, behind it, the payloads that do not stay where they are. */
+/* The table and, after it, the payloads that do not stay where they are. */
 static void build_tail(const struct repair *r, struct strbuf *to)
 {
 	unsigned nr = 0;

@@ -1,6 +1,6 @@
 /*
  * Completes a perf.data file whose recorder was killed, ours or perf's: finds the end of the last whole record, writes the
- * table of features behind it and then the header. A killed perf leaves a header that claims no data at all; a killed sonde at
+ * table of features after it and then the header. A killed perf leaves a header that claims no data at all; a killed sonde at
  * worst one that is a moment old and has no features.
  *
  * What can be told again: the features that our files keep before their records, times of the first and last sample, build ids
@@ -16,7 +16,7 @@ struct perfdata_repaired {
 	bool lost_formats; /* there are tracepoints, but not how to read them */
 	u64 nr_records, nr_samples; /* that are in it now */
 	u64 kept_bytes; /* of records */
-	u64 dropped_bytes; /* behind the last whole record */
+	u64 dropped_bytes; /* after the last whole record */
 };
 
 struct perfdata_repair_opts {

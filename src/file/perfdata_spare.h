@@ -1,6 +1,6 @@
 /*
  * A second copy of the table of features, which our files carry right before their first record. The one that readers look for
- * stands behind the last record and is overwritten by the next ones: whoever finds a file in between (perfdata_repair) takes
+ * follows the last record and is overwritten by the next ones: whoever finds a file in between (perfdata_repair) takes
  * this one. Other readers never see it: nothing in the header leads to it.
  */
 #pragma once

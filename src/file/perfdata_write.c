@@ -82,7 +82,7 @@ static int write_at(int fd, const void *data, size_t len, u64 at)
 			 1, at, &written);
 }
 
-/* What stands behind the records: the table, and the payloads that change while recording. */
+/* What follows the records: the table, and the payloads that change while recording. */
 struct tail {
 	struct perf_file_section table[PERFDATA_NR_FEATURES];
 	size_t nr;
@@ -171,7 +171,7 @@ static u64 whole_records(const struct iovec *iov, size_t nr, u64 limit)
 	return pos;
 }
 
-/* The disk is full: of what went in, whole records are kept as far as the tail fits behind them. */
+/* The disk is full: of what went in, whole records are kept as far as the tail fits after them. */
 static void save_prefix(struct perfdata_writer *w, const struct iovec *iov, size_t nr, u64 written)
 {
 	struct tail tail;
@@ -210,7 +210,7 @@ static int append_stream(struct perfdata_writer *w, const struct iovec *iov, siz
 	return err;
 }
 
-/* Records and the tail behind them, then the header. */
+/* Records and the tail after them, then the header. */
 static int append(struct perfdata_writer *w, const struct iovec *iov, size_t nr)
 {
 	if (w->pipe)
@@ -397,7 +397,7 @@ u64 perfdata_write_data_bytes(struct perfdata_writer *w)
 
 /* ---- opening ---------------------------------------------------------------------------------------------------- */
 
-/* Ids and attrs behind the header, then the features known now. */
+/* Ids and attrs after the header, then the features known now. */
 static int build_front(struct perfdata_writer *w, const struct perfdata_head *h, struct strbuf *b)
 {
 	const u64 base = sizeof(w->head);

@@ -4,7 +4,7 @@
  *	header | ids | attrs | features known at the start, spare table | records ... | feature table, sample times | build ids
  *
  * The payload of a feature may lie anywhere; only the table of {offset, size} must follow the records. So each append writes
- * the table behind its records and then the header with the new size. While records go over the old table, the header claims
+ * the table after its records and then the header with the new size. While records go over the old table, the header claims
  * no features and the old size. Whenever the recorder is killed, what was appended before is readable by perf, and by us; the
  * spare table (perfdata_spare.h) gives a file that was caught in between its features back (perfdata_repair.h). The file gets its name with the first append: until then there is none, or still the one from before.
  *

@@ -74,7 +74,7 @@ void statdata_close(struct statdata *s);
 u32 statdata_nr_slots(const struct statdata *s);
 /*
  * The counts up to the end of the next round, into to[event * slots + slot]; what a round does not tell keeps its value from
- * before. 1, 0 at the end, -EBADMSG when the file is cut off (to then has what was there).
+ * before. 1, 0 at the end, -EBADMSG when the file is truncated (to then has what was there).
  */
 int statdata_next_round(struct statdata *s, struct count *to, struct statdata_round *ret) must_check;
 

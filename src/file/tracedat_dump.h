@@ -38,11 +38,11 @@ static inline bool dump_wants(const struct tracedat_dump *d, u32 any)
 	return d->what & any;
 }
 
-/* A text of the file behind a part's title, and the end of its line. */
+/* A text of the file after a part's title, and the end of its line. */
 void dump_text(const struct tracedat_dump *d, u32 any, const char *data, size_t len);
 /* The body of a section, by the number of the option that leads to it. */
 void dump_section(const struct tracedat_dump *d, u16 id);
 
-/* Version 6, from the number of CPUs on; version 7, everything behind the head. */
+/* Version 6, from the number of CPUs on; version 7, everything after the head. */
 void dump_rest_v6(struct tracedat_dump *d);
 void dump_rest_v7(struct tracedat_dump *d);

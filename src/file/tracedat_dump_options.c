@@ -91,7 +91,7 @@ static void put_tsc(const struct tracedat_dump *d, struct bytes opt)
 
 /* ---- strings and heads of sections ---- */
 
-/* The strings of all their sections, one behind the other; what is not of this world is left out. */
+/* The strings of all their sections, one after the other; what is not of this world is left out. */
 static void gather_strings(struct tracedat_dump *d)
 {
 	struct tracedat_head h;

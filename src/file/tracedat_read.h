@@ -118,7 +118,7 @@ struct tracedat {
 	bool bad_page_size; /* that is what is wrong with the file */
 	enum compress_kind compression;
 	const char *packer_version; /* version 7: of the library that packed; borrowed from the map */
-	u64 rest_at; /* version 6: behind the number of CPUs; version 7: where sections begin */
+	u64 rest_at; /* version 6: after the number of CPUs; version 7: where sections begin */
 	u64 options_at; /* version 7: the first section of options */
 	u32 nr_cpus; /* of the machine, as the file says */
 	bool cut; /* the file ends before it should */

@@ -1,6 +1,6 @@
 /*
  * A stretch of a trace.dat as a file of its own, or the whole in pieces. Pages that lie in a stretch as a whole are copied; of those
- * that its ends cut, the events inside are put together anew.
+ * that its ends cut, the events inside are put together again.
  */
 #pragma once
 

@@ -387,7 +387,7 @@ static int write_v6(struct writer *w)
 
 /* ---- version 7 ------------------------------------------------------------------------------------------------------------ */
 
-/* What each section is called, in the words of trace-cmd: a section of its own has them one behind the other. */
+/* What each section is called, in the words of trace-cmd: a section of its own has them one after the other. */
 static const char section_names[] =
 	"options\0headers\0ftrace events\0events format\0kallsyms\0printk\0command lines\0"
 	"buffer flyrecord\0buffer latency\0strings";

@@ -20,7 +20,7 @@ enum {
 	INT_BOOL = 4,
 };
 
-/* Bytes behind the head of a type: fixed, and for each of its members. */
+/* Bytes after the head of a type: fixed, and for each of its members. */
 static const struct {
 	u8 fixed, each;
 } tails[BTF_NR_KINDS] = {

@@ -472,7 +472,7 @@ struct cfi_entry {
 	struct bytes body;
 };
 
-/* The entry at the cursor, which then stands behind it. false: the end, or damage. */
+/* The entry at the cursor, which then follows it. false: the end, or damage. */
 static bool next_entry(const struct section *s, struct bytes *cursor, struct cfi_entry *ret)
 {
 	const u8 *start = s->all.at;
@@ -647,7 +647,7 @@ static void run_fde(struct cfi_builder *b, const struct fde *f, u64 start, u64 e
 		.vaddr = f->start,
 		.code = bytes_of(s->all.at + f->at, f->end - f->at, s->all.swap),
 	};
-	/* What a damaged program said before its damage holds; behind it nothing is known. */
+	/* What a damaged program said before its damage holds; after it nothing is known. */
 	bool good = run_program(&p);
 	if (good && p.pc < end)
 		put_row(&p);

@@ -69,7 +69,7 @@ struct cfi_table {
 
 /*
  * From .eh_frame and .debug_frame of `from`, which is the image itself or its separate debug file; offsets are of `runtime`, the
- * file that was executed. -ENOENT: it has none; -ENOEXEC: another machine's than `a`; -E2BIG: more than a file of its size may cost; -ENOMEM. Damage only loses the functions behind it.
+ * file that was executed. -ENOENT: it has none; -ENOEXEC: another machine's than `a`; -E2BIG: more than a file of its size may cost; -ENOMEM. Damage only loses the functions after it.
  */
 int cfi_build(struct cfi_table *t, const struct arch *a, const struct elfimg *from,
 	      const struct elfimg *runtime) must_check;

@@ -236,7 +236,7 @@ static const char *name_of(struct dwinfo *d, u32 unit, const struct dw_value *re
 
 /* ---- questions ---- */
 
-/* The first question at or behind an address. */
+/* The first question at or after an address. */
 static u32 first_from(const struct dwarf_info_search *s, u64 addr)
 {
 	u32 lo = 0, hi = s->nr;
@@ -506,7 +506,7 @@ struct dwarf_info_tell {
 	const u32 *list; /* the unit's questions, in order of address */
 	u32 nr;
 	u32 next; /* where the stretch before ended: stretches mostly follow each other */
-	u32 *open; /* [place in the list] -> itself while it has no answer, else one behind it that may have none */
+	u32 *open; /* [place in the list] -> itself while it has no answer, else one after it that may have none */
 };
 
 /* The first from a place on that has no answer; the way there becomes shorter for who comes after. */

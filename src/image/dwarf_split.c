@@ -173,7 +173,7 @@ static bool find_alone(struct dw_file *f, u64 id, struct dw_unit *ret)
 	return false;
 }
 
-/* Among those that were read before, by start; one that is there already is read anew for another skeleton. */
+/* Among those that were read before, by start; one that is there already is read again for another skeleton. */
 static struct dw_unit *keep(struct dw_file *f, const struct dw_unit *u)
 {
 	size_t at = f->units.nr;

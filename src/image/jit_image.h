@@ -22,7 +22,7 @@ struct jit_image {
 	size_t size;
 	const struct jit_image_line *lines; /* by offset, below size */
 	size_t nr_lines;
-	const u8 *unwind; /* .eh_frame, then .eh_frame_hdr, as they lie behind the code, from the next multiple of eight on */
+	const u8 *unwind; /* .eh_frame, then .eh_frame_hdr, as they lie after the code, from the next multiple of eight on */
 	size_t unwind_size, unwind_head; /* both; the second */
 };
 

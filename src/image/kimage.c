@@ -23,7 +23,7 @@ enum {
 	UNPACKED_MAX = 1 << 30,
 };
 
-/* The packed part, and how long it is unpacked: the build puts that behind it, whatever it was packed with. */
+/* The packed part, and how long it is unpacked: the build puts that after it, whatever it was packed with. */
 static int find_payload(const void *data, size_t size, struct bytes *ret, u32 *full)
 {
 	bool swap = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
@@ -61,7 +61,7 @@ static bool unpack_gzip(const struct bytes *b, u8 *to, u32 full)
 	return good;
 }
 
-/* Stepwise, because the length behind it is not part of the frame. */
+/* Stepwise, because the length after it is not part of the frame. */
 static bool unpack_zstd(const struct bytes *b, u8 *to, u32 full)
 {
 	ZSTD_DCtx *d = ZSTD_createDCtx();

@@ -1,7 +1,7 @@
 /*
  * The frame: 0x184c2102, then blocks, each after its length in bytes (lz4_Frame_format.md, "Legacy frame"). A block: sequences of a token
  * (half of it the number of literals, half the length of a match), more bytes of the first number, literals, a distance of two
- * bytes, more bytes of the second number; the last one ends behind its literals (lz4_Block_format.md).
+ * bytes, more bytes of the second number; the last one ends after its literals (lz4_Block_format.md).
  */
 #include "image/lz4.h"
 #include "base/bytes.h"

@@ -166,7 +166,7 @@ int bpfsys_link_raw_tracepoint(int prog, const char *name, u64 cookie)
 		u32 prog, pad;
 		u64 cookie;
 	} attr = { .name = ptr(name), .prog = (u32)prog, .cookie = cookie };
-	/* The cookie came with 6.10: an older kernel takes no bytes that are not zero behind what it knows. */
+	/* The cookie came with 6.10: an older kernel takes no bytes that are not zero after what it knows. */
 	return CALL(BPF_RAW_TRACEPOINT_OPEN, attr);
 }
 

@@ -37,7 +37,7 @@ u64 caps_effective(const struct sysroot *r)
 	return caps;
 }
 
-/* "unlimited", or a number; *end moves behind it. */
+/* "unlimited", or a number; *end moves past it. */
 static bool limit_value(const char *text, const char **end, u64 *ret)
 {
 	text += strspn(text, " ");

@@ -19,7 +19,7 @@
  *	M  folder                        about to be made: removed where it is still empty
  *	R  folder  output                where recorded data is collected, and the file it is for
  *	P                                meant to stay (ftrace start)
- * A run that dies between a write and the B behind it leaves S, L or W as the last word on a file: then whatever the kernel has made
+ * A run that dies between a write and the B after it leaves S, L or W as the last word on a file: then whatever the kernel has made
  * of the value (a rounded size, the functions that fit a pattern) counts as ours.
  * Fields are separated by tabs; tab, newline and backslash inside are written \t \n \\.
  */

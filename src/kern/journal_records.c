@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,7 +14,7 @@ static const char magic[] = "sonde journal 1\n";
 
 void records_file(const char *name, char *to, size_t size)
 {
-	(void)snprintf(to, size, "%s.journal", name);
+	(void)!str_path(to, size, "%s.journal", name);
 }
 
 void records_boot_id(char *to, size_t size)

@@ -2,6 +2,7 @@
 #include "kern/journal_impl.h"
 
 #include "base/outplace.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -125,7 +126,7 @@ bool journal_has_effect(const struct tracing *t, const struct records *r)
 		char **f = r->list.at[i], kind = *f[0];
 		if (i + 1 < r->list.nr && *r->list.at[i + 1][0] == 'X')
 			continue;
-		(void)snprintf(path, sizeof(path), "instances/%s", f[1]);
+		(void)!str_path(path, sizeof(path), "instances/%s", f[1]);
 		if (kind == 'I')
 			effect = tracing_has(t, path);
 		else if (kind == 'S' || kind == 'L')

@@ -40,7 +40,7 @@ int run_dir_open(const char *path, struct diag *d)
 	/* What is written there is later obeyed with our rights. */
 	if (fstat(fd, &st) || st.st_uid != geteuid() || (st.st_mode & 022)) {
 		(void)close(fd);
-		return diag_error(d, -EPERM, "%s is owned by somebody else, or writable by others",
+		return diag_error(d, -EPERM, "%s is owned by another user, or writable by others",
 				  path);
 	}
 	return fd;

@@ -1,5 +1,6 @@
 #include "kern/mntroots.h"
 #include "base/foreign.h"
+#include "base/str.h"
 #include "kern/procfs.h"
 
 #include <errno.h>
@@ -40,10 +41,10 @@ static int place_of(const struct mntroots *m, const char *who, struct mntroots_p
 	char path[64];
 	struct stat ns;
 	struct statx root;
-	(void)snprintf(path, sizeof(path), "proc/%s/ns/mnt", who);
+	(void)!str_path(path, sizeof(path), "proc/%s/ns/mnt", who);
 	if (fstatat(m->root.dir_fd, path, &ns, 0))
 		return -errno;
-	(void)snprintf(path, sizeof(path), "proc/%s/root/", who);
+	(void)!str_path(path, sizeof(path), "proc/%s/root/", who);
 	/* As the kernel knows it, without asking a filesystem that may not answer. */
 	if (statx(m->root.dir_fd, path, AT_STATX_DONT_SYNC, STATX_INO, &root))
 		return -errno;

@@ -288,7 +288,9 @@ int perf_opener_explain(const struct perf_opener *o, int err, const struct perf_
 		diag_hint(d, "raise the limit with ulimit -n, or use -a instead of many threads");
 		return err;
 	case -ENFILE: return diag_error(d, err, "the system is out of file handles (fs.file-max)");
-	case -EBUSY: diag_error(d, err, "%s: the PMU is in use by somebody else", name); return err;
+	case -EBUSY:
+		diag_error(d, err, "%s: the PMU is in use by another process", name);
+		return err;
 	case -ENOSPC:
 		return diag_error(d, err,
 				  "%s: no free hardware slot (breakpoints, AUX, pinned counters)",

@@ -118,7 +118,7 @@ static bool in_process(const char *name, s32 pid, const char *root, struct strbu
 	if (sysroot_open(&r, *root ? root : NULL))
 		return false;
 	strbuf_init(&maps);
-	(void)snprintf(path, sizeof(path), "proc/%d/maps", pid);
+	(void)!str_path(path, sizeof(path), "proc/%d/maps", pid);
 	if (sysroot_read(&r, path, &maps))
 		strbuf_reset(&maps);
 	sysroot_close(&r);

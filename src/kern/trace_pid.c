@@ -1,6 +1,7 @@
 #include "kern/trace_pid.h"
 
 #include "base/num.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -28,7 +29,7 @@ bool trace_pid_translates(const struct sysroot *root)
 static int put(const struct tracing *t, const char *folder, const char *file, const char *text)
 {
 	char path[PATH_MAX];
-	(void)snprintf(path, sizeof(path), "%s%s", folder, file);
+	(void)!str_path(path, sizeof(path), "%s%s", folder, file);
 	return tracing_write(t, path, text, !strcmp(file, "trace"));
 }
 
@@ -79,7 +80,7 @@ int trace_pid_find(const struct tracing *t, const char *folder, s32 pid, s32 *re
 	if (err)
 		return err;
 	strbuf_init(&s);
-	(void)snprintf(path, sizeof(path), "%strace", folder);
+	(void)!str_path(path, sizeof(path), "%strace", folder);
 	err = tracing_read(t, path, &s);
 	if (!err)
 		err = parse_pid(strbuf_cstr(&s), cookie, ret);

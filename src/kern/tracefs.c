@@ -2,6 +2,7 @@
 
 #include "base/glob.h"
 #include "base/num.h"
+#include "base/str.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -169,7 +170,7 @@ bool tracing_error(const struct tracing *t, const char *folder, const char *text
 	struct strbuf log;
 	bool found = false;
 	strbuf_init(&log);
-	(void)snprintf(path, sizeof(path), "%serror_log", folder);
+	(void)!str_path(path, sizeof(path), "%serror_log", folder);
 	if (tracing_read(t, path, &log))
 		strbuf_reset(&log);
 	const char *at = strbuf_cstr(&log), *last = NULL;

@@ -382,7 +382,7 @@ static void try_bpf_ring(const struct trial_env *e, struct trial *ret)
 		(void)close((int)fd);
 }
 
-/* Bytes behind the fixed part of a type; -1: a kind that came later. */
+/* Bytes after the fixed part of a type; -1: a kind that came later. */
 static s64 type_extra(u32 info)
 {
 	u32 kind = info >> 24 & 0x1f, nr = info & 0xffff;

@@ -1,6 +1,6 @@
 /*
  * One function as instructions and source lines, each with what fell on it: what `annotate` shows, in whatever form. Weights are
- * [event] arrays, one behind the other, so that several events stand side by side.
+ * [event] arrays, one after the other, so that several events stand side by side.
  */
 #pragma once
 

@@ -49,7 +49,7 @@ struct flame_tree {
 struct flame_node {
 	u32 parent; /* roots: themselves */
 	u32 frame; /* roots: 0; FLAME_JOINED only where it was asked for */
-	u32 end; /* behind the last node below */
+	u32 end; /* after the last node below */
 };
 
 struct flame_point {

@@ -6,7 +6,7 @@
  * symbol covers is a function of its own, without a name, at its own offset.
  *
  * The compiler may have put several functions into each other at one address. With WANT_INLINE such a frame has a stack: ids
- * behind those of the frame table, one for each function, outermost first; func_of and lines know them like any frame:
+ * after those of the frame table, one for each function, outermost first; func_of and lines know them like any frame:
  *
  *	frames   1  2  3                frame 2 is main, with parse inlined, and in it next_token
  *	ids      1  2  3 | 4  5  6      stacks[2] = { 4, 3 }: 4 main, 5 parse (inlined), 6 next_token (inlined)
@@ -29,7 +29,7 @@ enum names_want {
 
 struct name_func {
 	const char *name; /* demangled where that was asked for; NULL: no symbol */
-	const char *label; /* the name with " (inlined)" behind it, where it is; NULL: the name */
+	const char *label; /* the name with " (inlined)" after it, where it is; NULL: the name */
 	u64 start; /* in the image's offsets; the frame's own offset when there is no symbol */
 	u64 end; /* of an inlined function: start and end of the function it lies in */
 	u32 image;
@@ -106,7 +106,7 @@ bool *names_lined_images(const struct names_result *n, const struct catalog *c,
 struct name_stack names_stack(const struct names_result *n, u32 frame, bool called);
 /*
  * Replaces frames by their stacks in all chains, which keep their ids; from then on the pool holds ids of names. Chains that keep
- * their length stay where they are, the others move behind them. Leaves (sample.leaf) remain frames. -ENOMEM: nothing was changed.
+ * their length stay where they are, the others move after them. Leaves (sample.leaf) remain frames. -ENOMEM: nothing was changed.
  */
 int names_expand(const struct names_result *n, const struct frame_table *frames,
 		 struct chain_table *chains) must_check;

@@ -165,7 +165,7 @@ enum program_provider {
 	PROGRAM_KRETPROBE,
 	PROGRAM_FENTRY, /* target: module or NULL, name */
 	PROGRAM_FEXIT,
-	PROGRAM_UPROBE, /* target: binary, name: function or NULL, offset: behind it, or the address */
+	PROGRAM_UPROBE, /* target: binary, name: function or NULL, offset: after it, or the address */
 	PROGRAM_URETPROBE,
 	PROGRAM_USDT, /* target: binary, space: provider or NULL, name */
 	PROGRAM_INTERVAL, /* number: ns */
@@ -208,7 +208,7 @@ struct program_action {
 	u8 stream; /* 0: stdout, 1: stderr, 2: stderr as an error */
 	const char *format;
 	u32 map;
-	struct program_type record; /* a RECORD of the fields behind struct program_record */
+	struct program_type record; /* a RECORD of the fields after struct program_record */
 	u32 span_start, span_len;
 };
 

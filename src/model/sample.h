@@ -48,7 +48,7 @@ enum sample_branch_flag {
 
 #define BRANCH_NEW_TYPE(flags) ((u32)((flags) >> 26 & 15))
 
-/* How perf calls its kind: "COND", "CALL" ...; "" when it is not known. Kinds behind the first 15 are counted on in BRANCH_NEW_TYPE. */
+/* How perf calls its kind: "COND", "CALL" ...; "" when it is not known. Kinds after the first 15 are counted on in BRANCH_NEW_TYPE. */
 const char *branch_type_word(u32 type, u32 new_type);
 
 struct sample_branch {

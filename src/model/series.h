@@ -71,7 +71,7 @@ const union series_value *series_values(const struct series *s, size_t row);
 double series_number(const struct series *s, size_t row, size_t column);
 /*
  * What happened since the row before: of a counter the difference, of a delta the amount; NAN for gauges, where one of the two is missing, and where a
- * counter began anew (it is smaller than before).
+ * counter started over (it is smaller than before).
  */
 double series_change(const struct series *s, size_t row, size_t column);
 /* The change per second; of a gauge its value. */

@@ -18,9 +18,9 @@
  *
  * A run ends when the source has no more rounds, when round_done() says that it has seen enough, or after source->ops->stop().
  *
- * Tables do not grow for ever. Ids are valid until round_done() returns; then tables start anew. A sink that keeps ids from round to
+ * Tables do not grow for ever. Ids are valid until round_done() returns; then tables start over. A sink that keeps ids from round to
  * round asks for KEEP_IDS, and has carry(): when the tables have become too large, a new generation begins with what the sink
- * still refers to. The catalogue's names and images begin anew with it, where the source knows how.
+ * still refers to. The catalogue's names and images start over with it, where the source knows how.
  */
 #pragma once
 
@@ -172,7 +172,7 @@ struct carry {
 	u32 *frames, *chains; /* [old id] -> new id, 0: not carried over so far */
 	struct dict rows; /* what a chain consists of -> new id: those of many short processes are alike */
 	/*
-	 * The catalogue begins anew too, where the source can do that: its strings and images, and [old id] -> new id, 0: not carried over so
+	 * The catalogue starts over too, where the source can do that: its strings and images, and [old id] -> new id, 0: not carried over so
 	 * far. NULL: ids stay.
 	 */
 	const struct catalog *catalog;

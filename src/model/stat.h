@@ -53,7 +53,7 @@ struct stat_event {
 enum stat_state { STAT_COUNTED, STAT_NOT_COUNTED, STAT_NOT_SUPPORTED };
 enum stat_colour { STAT_PLAIN, STAT_YELLOW, STAT_MAGENTA, STAT_RED };
 
-/* What stands behind the '#'. */
+/* What follows the '#'. */
 struct stat_ratio {
 	const char *unit; /* "insn per cycle" */
 	const char *format; /* of the number: one %f */

@@ -37,7 +37,7 @@ struct column {
 	u32 fixed_width; /* cells are cut to it; 0: as wide as the widest */
 	u8 digits; /* of CELL_S64: padded with zeros to so many; of CELL_FLOAT: decimals */
 	bool left, right; /* other than its type does */
-	bool loose; /* no padding behind it where it stands last */
+	bool loose; /* no padding after it where it stands last */
 	bool last; /* it does */
 	u32 nr_values; /* numbers that stand side by side in a cell (a group of events); 0: it is one number */
 	u32 level; /* of a table with levels: where names of this column stand */

@@ -179,7 +179,7 @@ static int show_events(struct annotating *a, const u32 *events, u32 nr_events, c
 	return err;
 }
 
-/* Every event by itself, or each group behind its leader. */
+/* Every event by itself, or each group after its leader. */
 static int show_all(struct annotating *a)
 {
 	u32 nr = (u32)a->src->catalog.events.nr;
@@ -246,7 +246,7 @@ static int nothing(struct annotating *a)
 	if (near)
 		diag_hint(d, "did you mean '%s'?", near);
 	else
-		diag_hint(d, "sonde report lists those that were sampled, in its column Self");
+		diag_hint(d, "'sonde report' lists the sampled functions (column Self)");
 	return -ENOENT;
 }
 

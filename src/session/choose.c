@@ -93,7 +93,7 @@ int choose_words(struct choose *c, const char *text, struct word_list *to)
 
 /* ---- times ---- */
 
-/* "12.345678": seconds to nanoseconds. *end: behind it. */
+/* "12.345678": seconds to nanoseconds. *end: after it. */
 static int parse_seconds(const char *text, const char **end, u64 *ret)
 {
 	u64 ns = 0, unit = 1000000000;
@@ -109,7 +109,7 @@ static int parse_seconds(const char *text, const char **end, u64 *ret)
 	return at == text ? -EINVAL : 0;
 }
 
-/* "FROM,UNTIL": either may be missing, but not both. *end: behind it. */
+/* "FROM,UNTIL": either may be missing, but not both. *end: after it. */
 static int parse_range(const char *text, const char **end, struct time_range *r)
 {
 	const char *at = text;

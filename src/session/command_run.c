@@ -60,7 +60,7 @@ static int on_control(void *ctx, u64 events)
 		loop_remove(r->loop, r->control_source);
 		return 0;
 	}
-	/* What came behind a command that ends the wait is for nobody. */
+	/* What came after a command that ends the wait is for nobody. */
 	for (enum control_command c; !ret && (c = control_next(&r->control)) != CONTROL_NONE;)
 		ret = obey(r, c);
 	return ret;

@@ -152,7 +152,7 @@ static int compare_keys(const struct diff_row *a, const struct diff_row *b)
 		if (a->table->columns.at[c].type != CELL_STR)
 			order = (x.s > y.s) - (x.s < y.s);
 		else if (!strcmp(a->table->columns.at[c].key, "symbol"))
-			order = strcmp(x.str + 4, y.str + 4); /* behind "[k] " */
+			order = strcmp(x.str + 4, y.str + 4); /* after "[k] " */
 		else
 			order = strcmp(x.str, y.str);
 		if (order)

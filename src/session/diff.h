@@ -13,7 +13,7 @@ enum diff_compute { DIFF_DELTA, DIFF_DELTA_ABS, DIFF_RATIO, DIFF_WDIFF };
 
 enum {
 	DIFF_FILES_MAX = 64,
-	DIFF_KEY_CELL = 2, /* of a table of the profile: the first one behind its measures */
+	DIFF_KEY_CELL = 2, /* of a table of the profile: the first one after its measures */
 };
 
 struct diff_opts {

@@ -443,7 +443,7 @@ static void look_clock(struct doctor *d)
 static void debug_package(struct doctor *d)
 {
 	char modules[160];
-	(void)snprintf(modules, sizeof(modules), "lib/modules/%s", d->release);
+	(void)!str_path(modules, sizeof(modules), "lib/modules/%s", d->release);
 	if (!sysroot_exists(&d->root, modules)) /* a kernel from elsewhere: no package fits */
 		doctor_needs(d, "the vmlinux of this exact build at /usr/lib/debug/boot/vmlinux-%s",
 			     d->release);
@@ -524,7 +524,7 @@ static void look_user_debug(struct doctor *d)
 		       : -1;
 	if (!d->live || n < 0 || n >= (int)sizeof(path))
 		return;
-	(void)snprintf(ids, sizeof(ids), "%s/.build-id", path);
+	(void)!str_path(ids, sizeof(ids), "%s/.build-id", path);
 	nr = count_entries(opendir(ids));
 	doctor_add(d, DEBUG, "build ID cache", FINDING_OK, "%s%s", path, nr ? "" : " (empty)");
 }

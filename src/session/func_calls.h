@@ -17,7 +17,7 @@ struct func_calls {
 /* The kernel's table, or JSON. One worker. */
 struct trace_answer func_calls_answer(struct func_calls *c);
 
-/* The profiler runs, for the functions of the first buffer; behind ftrace_setup_begin(). */
+/* The profiler runs, for the functions of the first buffer; after ftrace_setup_begin(). */
 int func_calls_profile(struct ftrace_setup *f) must_check;
 /* It ends, and its table is printed. */
 int func_calls_profiled(struct func_calls *c, struct ftrace_setup *f) must_check;

@@ -16,7 +16,7 @@ typedef unsigned long long ull;
 
 enum { NS_PER_S = 1000000000, NS_PER_US = 1000 };
 
-/* What a feature's printer gets. A cursor that runs out leaves the rest of the line empty, and the next feature starts anew. */
+/* What a feature's printer gets. A cursor that runs out leaves the rest of the line empty, and the next feature starts over. */
 struct feature {
 	const struct perfdata *file;
 	struct bytes in;
@@ -336,7 +336,7 @@ static void print_compressed(struct feature *f)
 		      type == 1 ? "Zstd" : "Unknown", level, bytes_u32(&f->in));
 }
 
-/* The capabilities of one PMU; its name stands behind them in newer files. */
+/* The capabilities of one PMU; its name follows them in newer files. */
 static void print_caps(struct feature *f, bool named)
 {
 	struct feature caps = *f;
@@ -465,7 +465,7 @@ int perf_header_text(const struct source *src, const char *path, bool full, stru
 	strbuf_printf(
 		to, "# header version : 1\n# data offset    : %llu\n# data size      : %llu\n# feat offset    : %llu\n",
 		at, size, at + size);
-	/* A stream has its features between its records: perf prints them as they come, behind the frame. */
+	/* A stream has its features between its records: perf prints them as they come, after the frame. */
 	if (!p->is_pipe) {
 		print_features(p, full, to);
 		strbuf_str(to, "# missing features: ");

@@ -3,7 +3,6 @@
 #include "analysis/event_times.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 static int add_event(struct ftrace_setup *f, const char *event, bool stack)
@@ -47,8 +46,8 @@ static int add_default_events(struct ftrace_setup *f, const struct tracing *t)
 	for (size_t i = 0; i < ARRAY_SIZE(all) && !err; i++) {
 		char path[160];
 		const char *colon = strchr(all[i].name, ':');
-		(void)snprintf(path, sizeof(path), "events/%.*s/%s/enable",
-			       (int)(colon - all[i].name), all[i].name, colon + 1);
+		(void)!str_path(path, sizeof(path), "events/%.*s/%s/enable",
+				(int)(colon - all[i].name), all[i].name, colon + 1);
 		if (tracing_has(t, path))
 			err = add_event(f, all[i].name, all[i].stack);
 	}

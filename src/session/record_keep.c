@@ -1,6 +1,6 @@
 /*
  * What the samples of a recording lie in is kept by build ID (image/idcache), so that the recording has its names also after a program was
- * built anew. Paths come from the recorded processes: a file is opened within a time limit, and kept only if it is an ELF file with the
+ * built again. Paths come from the recorded processes: a file is opened within a time limit, and kept only if it is an ELF file with the
  * very build ID that was recorded.
  */
 #include "session/recorded_ids.h"

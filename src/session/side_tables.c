@@ -301,7 +301,7 @@ static int insert_map(map_list *l, size_t at, const struct side_map *map)
 	return 0;
 }
 
-/* A new map covers what was there: what sticks out before and behind it stays. */
+/* A new map covers what was there: what sticks out before and after it stays. */
 static int add_map(map_list *l, const struct side_map *map)
 {
 	size_t at = 0;

@@ -7,7 +7,7 @@
 
 struct source_file {
 	char *data; /* NULL: not there */
-	u32 *starts; /* [line - 1], and one behind the last */
+	u32 *starts; /* [line - 1], and one after the last */
 	u32 nr;
 };
 

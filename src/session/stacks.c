@@ -150,7 +150,7 @@ struct source *stacks_live_source(struct stacks_live *l)
 	return l->src;
 }
 
-/* One worker: the others would each find every chain anew in every round, and the recorder's subject needs its CPUs. */
+/* One worker: the others would each find every chain again in every round, and the recorder's subject needs its CPUs. */
 static void *live_main(void *arg)
 {
 	struct stacks_live *l = arg;

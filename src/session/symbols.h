@@ -54,7 +54,7 @@ unsigned symbols_want(const struct symbol_opts *o);
 /* What both are made of. Borrows the options, and the symbols' memory. */
 struct sym_config symbols_config(struct symbols *s, const struct symbol_opts *o);
 /*
- * Where things that are dear to make are kept: the user's cache folder, never the one of whoever lent us privileges. Its path in `to`,
+ * Where things that are expensive to make are kept: the user's cache folder, never the one of whoever lent us privileges. Its path in `to`,
  * or NULL: there is none, or it is not ours alone: what lies in it is believed, so it must belong to us, be no link, and be writable
  * by nobody else. s: its diag is told about that, once; NULL: nobody is.
  */

@@ -16,7 +16,7 @@
 #include <pthread.h>
 
 struct trace_run_opts {
-	struct ftrace_setup *setup; /* behind ftrace_setup_open(); ended by the caller */
+	struct ftrace_setup *setup; /* after ftrace_setup_open(); ended by the caller */
 	char **argv; /* of the command; NULL: there is none */
 	struct ftrace_live_opts live;
 	const struct trace_answer *answer; /* its sink; it is shown by the caller */

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/cpuset.h"
 #include "base/dict.h"
+#include "base/str.h"
 #include "kern/cpu.h"
 #include "kern/kallsyms.h"
 #include "kern/procfs.h"
@@ -44,7 +45,7 @@ static int add_format(struct ftrace_meta *m, const struct tracing *t, const char
 		      const char *name)
 {
 	char path[PATH_MAX];
-	(void)snprintf(path, sizeof(path), "events/%s/%s/format", system, name);
+	(void)!str_path(path, sizeof(path), "events/%s/%s/format", system, name);
 	struct tracedat_text text = read_text(m, t, path);
 	if (!text.data)
 		return 0; /* gone meanwhile */
@@ -127,7 +128,7 @@ static int machine_options(struct ftrace_meta *m, const struct tracing *t, const
 	char path[PATH_MAX], line[512];
 	static const char version[] = "sonde " SONDE_VERSION;
 	u64 id = clock_ns(CLOCK_REALTIME) ^ (u64)getpid() << 40;
-	(void)snprintf(path, sizeof(path), "%strace_clock", folder);
+	(void)!str_path(path, sizeof(path), "%strace_clock", folder);
 	struct tracedat_text clock = read_text(m, t, path);
 	int err = clock.data ? ftrace_meta_option(m, OPTION_TRACECLOCK, clock.data, clock.len) : 0;
 	if (!err && !uname(&u)) {

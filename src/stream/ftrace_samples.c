@@ -37,7 +37,7 @@ static u64 load_long(const struct replay_ftrace_part *p, const u8 *at)
 	return p->swap ? __builtin_bswap64(v) : v;
 }
 
-/* Addresses of a stack event behind those that are there. */
+/* Addresses of a stack event after those that are there. */
 static void take_addrs(const struct replay_ftrace_part *p, const struct addr_reader *a,
 		       const struct ftrace_event *e, struct ftrace_stack *to)
 {

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/par.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +12,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -194,7 +194,7 @@ u32 live_ftrace_subbuf_bytes(const struct tracing *t, const char *folder)
 	u64 kb;
 	u32 page = (u32)sysconf(_SC_PAGESIZE);
 	strbuf_init(&s);
-	(void)snprintf(path, sizeof(path), "%sbuffer_subbuf_size_kb", folder);
+	(void)!str_path(path, sizeof(path), "%sbuffer_subbuf_size_kb", folder);
 	if (!num_parse_u64(tracing_line(t, path, &s), 10, &kb) && kb && kb <= 1024)
 		page = (u32)kb * 1024;
 	strbuf_done(&s);
@@ -207,7 +207,7 @@ static u64 buffer_bytes_of(const struct tracing *t, const char *folder, u32 cpu)
 	char path[PATH_MAX];
 	struct strbuf s;
 	strbuf_init(&s);
-	(void)snprintf(path, sizeof(path), "%sper_cpu/cpu%u/buffer_size_kb", folder, cpu);
+	(void)!str_path(path, sizeof(path), "%sper_cpu/cpu%u/buffer_size_kb", folder, cpu);
 	const char *line = tracing_line(t, path, &s), *later = strstr(line, "expanded: ");
 	u64 kb = strtoull(later ? later + strlen("expanded: ") : line, NULL, 10);
 	strbuf_done(&s);
@@ -217,8 +217,8 @@ static u64 buffer_bytes_of(const struct tracing *t, const char *folder, u32 cpu)
 static int open_cpu(struct live_ftrace *l, struct live_ftrace_reader *r, u32 cpu, struct diag *d)
 {
 	char path[PATH_MAX];
-	(void)snprintf(path, sizeof(path), "%sper_cpu/cpu%u/%s", l->o.folder, cpu,
-		       l->o.snapshot ? "snapshot_raw" : "trace_pipe_raw");
+	(void)!str_path(path, sizeof(path), "%sper_cpu/cpu%u/%s", l->o.folder, cpu,
+			l->o.snapshot ? "snapshot_raw" : "trace_pipe_raw");
 	int fd = openat(l->t->dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return diag_error(d, -errno, "cannot read %s/%s: %s", l->t->path, path,
@@ -359,7 +359,7 @@ void live_ftrace_read_stats(const struct tracing *t, const char *folder, const s
 	*ret = (struct live_ftrace_stats){ 0 };
 	strbuf_init(&s);
 	for (int cpu = cpuset_next(cpus, 0); cpu >= 0; cpu = cpuset_next(cpus, (unsigned)cpu + 1)) {
-		(void)snprintf(path, sizeof(path), "%sper_cpu/cpu%d/stats", folder, cpu);
+		(void)!str_path(path, sizeof(path), "%sper_cpu/cpu%d/stats", folder, cpu);
 		strbuf_reset(&s);
 		if (tracing_read(t, path, &s))
 			continue;

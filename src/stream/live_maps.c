@@ -112,7 +112,7 @@ static struct process *add_process(struct live_maps *m, u32 pid)
 	return p;
 }
 
-/* The first map that ends behind an address. */
+/* The first map that ends after an address. */
 static size_t first_behind(const struct process *p, u64 addr)
 {
 	size_t lo = 0, hi = p->maps.nr;

@@ -92,7 +92,7 @@ static bool fall_back_to_clock(struct live_event *e, struct diag *d)
 	return true;
 }
 
-/* Modifiers stand behind the last colon; a tracepoint's name has one of its own. */
+/* Modifiers follow the last colon; a tracepoint's name has one of its own. */
 static const char *modifiers(const struct live_event *e)
 {
 	const char *first = strchr(e->name, ':');

@@ -4,7 +4,7 @@
 #include "file/perfdata_read.h"
 
 /*
- * Calls back for each whole record. place: its offset in the file; of unpacked ones, behind the file's end. rec is borrowed until
+ * Calls back for each whole record. place: its offset in the file; of unpacked ones, after the file's end. rec is borrowed until
  * the call returns when place is not in the file, else until the file is closed. Stops at damage without an error: prepare() of
  * the source has said where. 0, or what fn returned.
  */

@@ -238,7 +238,7 @@ static bool fetch(struct replay *r, struct cursor *c, const struct lane *l, u32 
 	return true;
 }
 
-/* The next event with its stacks. The kernel writes them right behind it. */
+/* The next event with its stacks. The kernel writes them right after it. */
 static bool join(struct replay *r, struct cursor *c, const struct lane *l, u32 limit,
 		 struct spot *ret)
 {

@@ -9,7 +9,7 @@
  * Where the sink allows it (MAY_START_EARLY), the first pass ends when nothing was told of tasks and maps for a long stretch: it
  * will mostly stay like that. Workers then copy a piece of the file each, one after the other walks the heads of its records, and decode
  * them from the cache: the file is read once, and not mapped. A record that changes what samples mean ends this: all that was
- * handed out is void, the first pass goes on to the end, and everything starts anew.
+ * handed out is void, the first pass goes on to the end, and everything starts over.
  */
 #include "stream/replay_perf.h"
 #include "base/str.h"

@@ -1,5 +1,5 @@
 /*
- * Blocks for the workers: those the first pass has cut, pieces that are copied behind where it ended early, and records of
+ * Blocks for the workers: those the first pass has cut, pieces that are copied after where it ended early, and records of
  * compressed files, where workers take turns at the decompressor.
  */
 #include "stream/replay_perf_impl.h"
@@ -193,7 +193,7 @@ static int cut_piece(struct perf_replay *r, struct replay_perf_reader *rd, struc
 	return err ? err : to > from; /* 0: the last piece, of which all belongs to the one before */
 }
 
-/* A piece behind what the first pass has read. Workers copy at the same time, and cut one after the other. */
+/* A piece after what the first pass has read. Workers copy at the same time, and cut one after the other. */
 static int take_piece(struct perf_replay *r, struct replay_perf_reader *rd, u64 *seq)
 {
 	struct piece p;

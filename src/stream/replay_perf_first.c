@@ -245,7 +245,7 @@ static int first_pass_range(struct perf_replay *r, size_t index, size_t from, bo
  * are taken in order, and one whose guess was wrong is walked again.
  */
 struct heads {
-	size_t from, to; /* offsets of its first record, and of the one behind its last */
+	size_t from, to; /* offsets of its first record, and of the one after its last */
 	bool stopped; /* what is there is for the plain walk: compressed, or damaged */
 	u64 nr_samples;
 	VEC(u64) others; /* offsets of records that are no samples */

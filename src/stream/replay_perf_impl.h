@@ -56,7 +56,7 @@ struct perf_replay {
 	bool surprised; /* it ended too early */
 	bool early; /* workers go on where it ended */
 	size_t walked; /* how far it went: an offset in the file */
-	u64 piece_at; /* the next piece that a worker copies; the lock is for these, and for walked and blocks behind the first pass */
+	u64 piece_at; /* the next piece that a worker copies; the lock is for these, and for walked and blocks after the first pass */
 	u64 nr_pieces;
 	struct sequencer pieces; /* whose heads are walked next */
 	size_t nr_cut; /* blocks there were when the run began */
@@ -64,7 +64,7 @@ struct perf_replay {
 	struct stamps stamps; /* all samples in time order, when that was asked for */
 	bool stamps_sorted; /* the file has them in that order */
 	VEC(u8)
-	spool; /* ... of a compressed file: its records, decompressed; places behind the file's end lead here */
+	spool; /* ... of a compressed file: its records, decompressed; places after the file's end lead here */
 	size_t spool_mapped; /* they are in an unnamed file, mapped with this size; 0: in memory */
 	u64 unpacked; /* bytes that all compressed records are */
 	u64 memory_most; /* what this process may have before such a file costs too much; 0: any */
@@ -164,7 +164,7 @@ int replay_perf_first_rest(struct perf_replay *r) must_check;
 /* Whether all samples have a time. */
 void replay_perf_find_times(struct perf_replay *r);
 bool replay_perf_may_start_early(const struct perf_replay *r, unsigned needs);
-/* Whether samples may mean something else after this record, or a worker could not go on reading behind it. */
+/* Whether samples may mean something else after this record, or a worker could not go on reading after it. */
 bool replay_perf_changes(u32 type);
 /* Counts a record, and takes what it says of tasks, maps, losses and the file itself. */
 int replay_perf_head(struct perf_replay *r, const u8 *rec, const struct perf_event_header *h,
@@ -172,7 +172,7 @@ int replay_perf_head(struct perf_replay *r, const u8 *rec, const struct perf_eve
 int replay_perf_add_block(struct perf_replay *r, const u8 *at, const u8 *end) must_check;
 /* How many of the bytes are whole records. */
 size_t replay_perf_whole(const struct perf_replay *r, const u8 *data, size_t size);
-/* What is left behind the last whole record will never be one. */
+/* What is left after the last whole record will never be one. */
 bool replay_perf_stuck(const struct perf_replay *r, const u8 *at, size_t left);
 
 /* ---- time order ---- */
@@ -186,7 +186,7 @@ void replay_perf_limit_memory(struct perf_replay *r);
 
 /* ---- workers ---- */
 
-/* Room for the blocks that workers will add behind an early end of the first pass. */
+/* Room for the blocks that workers will add after an early end of the first pass. */
 int replay_perf_expect_pieces(struct perf_replay *r) must_check;
 int replay_perf_next_block(struct source *s, struct shard *sh, u64 *seq) must_check;
 /* replay_perf_facts.c */

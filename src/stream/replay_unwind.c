@@ -214,7 +214,7 @@ void replay_history_of_branches(struct replay_chains *c, struct perf_sample_view
 		while (call < v->nr_chain &&
 		       (v->chain[call] >= (u64)PERF_CONTEXT_MAX || v->chain[call] == v->ip))
 			call++;
-		/* A return address lies behind the call that the branch was. */
+		/* A return address lies after the call that the branch was. */
 		if (call < v->nr_chain && jumps[i].from < v->chain[call] &&
 		    jumps[i].from + CALL_BYTES >= v->chain[call])
 			call++;

@@ -20,7 +20,7 @@ struct replay_unwind {
 	atomic_ullong nr_ends[UNWIND_NR_ENDS];
 };
 
-/* Of a worker: chains of a batch, one behind the other. */
+/* Of a worker: chains of a batch, one after the other. */
 struct replay_chains {
 	struct unwinder *unwinder; /* NULL: no such samples */
 	u64 *words; /* NULL: no such samples, nor any with branches */

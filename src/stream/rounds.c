@@ -1,4 +1,4 @@
-/* A stream of records, cut into rounds: what is complete is told from what may still have older records behind it. */
+/* A stream of records, cut into rounds: what is complete is told from what may still have older records after it. */
 #include "stream/rounds.h"
 #include "base/clock.h"
 #include "file/perfdata_spool.h"
@@ -57,7 +57,7 @@ struct rounds {
 	VEC(u8) out; /* a whole stream: its head and what describes it, then all the rest */
 	VEC(u8) round; /* records of the round */
 	struct arena kept; /* what describes the stream */
-	VEC(struct rounds_held) held; /* records that may have older ones behind them */
+	VEC(struct rounds_held) held; /* records that may have older ones after them */
 	VEC(u8) held_bytes;
 	u64 number;
 	u64 newest; /* time seen */

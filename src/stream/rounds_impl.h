@@ -18,7 +18,7 @@ struct round_bytes {
 	const u8 *data;
 	size_t size;
 	struct round facts;
-	bool whole; /* the whole stream, with its head, as it came: the file is to be opened anew */
+	bool whole; /* the whole stream, with its head, as it came: the file is to be opened again */
 };
 
 /* NULL: no memory. */

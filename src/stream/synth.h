@@ -24,7 +24,7 @@ struct synth_build_id {
 struct synth {
 	const struct sysroot *root;
 	struct strbuf *to;
-	u32 trailer_bytes; /* behind each record that the kernel could have written */
+	u32 trailer_bytes; /* after each record that the kernel could have written */
 	bool build_ids; /* put them into MMAP2 records */
 	struct opener *opener; /* reads build ids; set after init, borrowed; its notes are kmap_file_build_id()'s */
 	bool data_maps; /* files that are mapped to be read, too; set after init */

@@ -38,7 +38,7 @@ int tasks_reopen(struct tasks *t) must_check;
 void tasks_rounds(struct tasks *t);
 /* Takes the records up to this time. One that comes too late holds from now on. */
 int tasks_advance(struct tasks *t, u64 until) must_check;
-/* The catalogue begins anew: what is still referred to goes there, and what ended tasks were called last is forgotten. */
+/* The catalogue starts over: what is still referred to goes there, and what ended tasks were called last is forgotten. */
 int tasks_recycle(struct tasks *t, struct carry *c) must_check;
 /* How much is kept: what has to stay small. */
 struct tasks_size {

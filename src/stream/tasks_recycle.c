@@ -1,4 +1,4 @@
-/* What tasks and maps refer to in the catalogue, when that begins anew (model/source.h). */
+/* What tasks and maps refer to in the catalogue, when that starts over (model/source.h). */
 #include "model/source.h"
 #include "stream/tasks_impl.h"
 

@@ -24,7 +24,7 @@ static int note_moment(struct space *s, u64 time)
 }
 
 /*
- * The record of the kernel ends at the end of its code proper; code that ran while booting lies behind it, and the addresses of
+ * The record of the kernel ends at the end of its code proper; code that ran while booting lies after it, and the addresses of
  * modules have records of their own, which are newer.
  */
 static u64 map_end(const struct tasks *t, const struct event *e)

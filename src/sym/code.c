@@ -58,7 +58,7 @@ static int open_file(struct code *c, const struct name_func *f)
 }
 
 /*
- * An image without symbols (out of a bzImage): where the function lies behind the kernel's first address, which the recording says of
+ * An image without symbols (out of a bzImage): where the function lies after the kernel's first address, which the recording says of
  * the memory, and the section .text (or the first segment) of the file.
  */
 static int take_by_address(struct code *c, const struct name_func *f)

@@ -1,4 +1,4 @@
-/* The files behind one user image: the program itself, its debug file, and what symbols they tell. */
+/* The files of one user image: the program itself, its debug file, and what symbols they tell. */
 #pragma once
 
 #include "image/debugfile.h"

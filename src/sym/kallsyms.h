@@ -15,7 +15,7 @@ size_t kallsyms_sweep(const char *text, size_t len, const char *modules, size_t 
 		      struct sweep *s);
 
 /*
- * Where the list is in the order of addresses (the kernel's own symbols are, those of modules stand behind them): the first line
+ * Where the list is in the order of addresses (the kernel's own symbols are, those of modules follow them): the first line
  * whose address is above `at`, or is a module's; the end when there is none. NULL: it is seen not to be in order.
  */
 const char *kallsyms_above(const char *text, size_t len, u64 at);

@@ -298,7 +298,7 @@ static int look_up(struct job *j, struct group *g, struct dso *d, const struct e
 	if (!err)
 		err = answer(g, syms, j->n->cfg.demangle, arena);
 	if (!err && d->bounds_refused && !g->note)
-		note_spent(g, "listing its functions", "those without a symbol are not told apart");
+		note_spent(g, "listing its functions", "those without a symbol are shown as one");
 	return err ? err : resolve_lines(j, g, debug, &d->image, arena);
 }
 

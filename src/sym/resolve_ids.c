@@ -1,6 +1,6 @@
 /*
  * From answers to what names_result has: functions, each once, the function of every frame, and the stacks of inlined functions,
- * whose ids stand behind those of the frames.
+ * whose ids follow those of the frames.
  */
 #include "sym/resolve_impl.h"
 #include "base/dict.h"
@@ -58,7 +58,7 @@ static void assign_group(const struct job *j, const struct group *g, struct func
 	}
 }
 
-/* ---- stacks of inlined functions: ids behind those of the frames ---- */
+/* ---- stacks of inlined functions: ids after those of the frames ---- */
 
 struct stacker {
 	struct sym_names *n;
@@ -86,7 +86,7 @@ static bool same_spot(const struct srcline_spot *a, const struct srcline_spot *b
 	return true;
 }
 
-/* A place to return to is one behind its call; where a function begins there, the call was the last thing of another. */
+/* A place to return to is one after its call; where a function begins there, the call was the last thing of another. */
 static bool has_caller(const struct group *g, u32 question)
 {
 	return g->answers[question].name && g->questions[question] > g->answers[question].start;

@@ -22,7 +22,7 @@
 enum symtab_flags {
 	SYMTAB_WEAK = 1 << 0,
 	SYMTAB_LOCAL = 1 << 1,
-	SYMTAB_PLT = 1 << 2, /* the name is that of the function behind the stub */
+	SYMTAB_PLT = 1 << 2, /* the name is that of the function that the stub calls */
 	SYMTAB_BOUNDS =
 		1 << 3, /* no symbol: only where it begins and ends is known; see symtab_name() */
 };

@@ -127,7 +127,7 @@ static bool stop(struct unwind_cfi_walk *w, enum unwind_end why)
 
 /* ---- by table --------------------------------------------------------------------------------------------------- */
 
-/* Memory that is not in the copy: behind it the stack goes on; anywhere else something is wrong. */
+/* Memory that is not in the copy: after it the stack goes on; anywhere else something is wrong. */
 static enum unwind_end why_unread(const struct unwind_cfi_walk *w, int err)
 {
 	return err == -EFAULT ? UNWIND_SHORT_COPY : UNWIND_LOST;
@@ -293,7 +293,7 @@ static bool may_be_saved(struct unwind_cfi_walk *w, u64 fp, u64 caller_fp, u64 p
 }
 
 /*
- * Code that runs straight to its return says where that goes. 1: there; 0: it does not, or not to a place behind a call; -1: the return
+ * Code that runs straight to its return says where that goes. 1: there; 0: it does not, or not to a place after a call; -1: the return
  * address is not in the copy any more.
  */
 static int step_by_code(struct unwind_cfi_walk *w)

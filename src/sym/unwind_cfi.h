@@ -37,7 +37,7 @@ struct unwind_thread {
 
 enum unwind_end {
 	UNWIND_WHOLE, /* up to where the thread began */
-	UNWIND_SHORT_COPY, /* the stack goes on behind the copy */
+	UNWIND_SHORT_COPY, /* the stack goes on after the copy */
 	UNWIND_NO_TABLE, /* code without a table, and no frame pointer either */
 	UNWIND_BAD_FP, /* code without a table, whose frame pointer does not lead to a call */
 	UNWIND_LOST, /* an address where no code is, or a stack that does not grow: damaged */

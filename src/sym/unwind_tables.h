@@ -43,7 +43,7 @@ bool unwind_tables_is_code(struct unwind_tables *t, u32 image, const struct imag
 /* Whether it is a stub of the procedure linkage table. From any thread. */
 bool unwind_tables_is_plt(struct unwind_tables *t, u32 image, const struct image_info *info,
 			  u64 offset);
-/* Code of an image: at most nr bytes before or behind an offset; how many there are. From any thread. */
+/* Code of an image: at most nr bytes before or after an offset; how many there are. From any thread. */
 size_t unwind_tables_code(struct unwind_tables *t, u32 image, const struct image_info *info,
 			  u64 offset, bool before, u8 *to, size_t nr);
 

@@ -166,8 +166,8 @@ static void hint_triggers(struct ftrace_setup *s, const char *trigger)
 		return;
 	strbuf_init(&t);
 	for (size_t i = 0; i < any.items.nr; i++) {
-		(void)snprintf(path, sizeof(path), "events/%s/%s/trigger", any.items.at[i].system,
-			       any.items.at[i].name);
+		(void)!str_path(path, sizeof(path), "events/%s/%s/trigger", any.items.at[i].system,
+				any.items.at[i].name);
 		strbuf_reset(&t);
 		if (tracing_read(&s->tracing, path, &t) || !str_starts(strbuf_cstr(&t), head))
 			continue;

@@ -68,7 +68,7 @@ static int plain_hist(struct ftrace_hists *h, const struct ftrace_hist_words *o)
 		strbuf_printf(&line, " if %s", o->filter);
 	err = line.err ? line.err : add_trigger(h, system, event, strbuf_cstr(&line));
 	strbuf_done(&line);
-	(void)snprintf(h->shown, sizeof(h->shown), "%sevents/%s/%s/hist", h->folder, system, event);
+	(void)!str_path(h->shown, sizeof(h->shown), "%sevents/%s/%s/hist", h->folder, system, event);
 	return err;
 }
 
@@ -122,7 +122,7 @@ static int latency_hist(struct ftrace_hists *h, const struct ftrace_hist_words *
 				  o->keys && strcmp(o->keys, "usecs")
 					  ? o->keys
 					  : "hist:keys=usecs.log2:sort=usecs");
-	(void)snprintf(h->shown, sizeof(h->shown), "%sevents/synthetic/%s/hist", h->folder, synth);
+	(void)!str_path(h->shown, sizeof(h->shown), "%sevents/synthetic/%s/hist", h->folder, synth);
 	return err;
 }
 
@@ -182,7 +182,7 @@ static int add_type(const struct ftrace_hists *h, const struct ftrace_sql *q,
 	}
 	arena_init(&a);
 	strbuf_init(&text);
-	(void)snprintf(path, sizeof(path), "events/%s/%s/format", side->system, side->event);
+	(void)!str_path(path, sizeof(path), "events/%s/%s/format", side->system, side->event);
 	int err = tracing_read(h->t, path, &text);
 	if (!err)
 		err = format_parse(&a, side->system, strbuf_cstr(&text), text.len, false,
@@ -285,8 +285,8 @@ static int sql_triggers(struct ftrace_hists *h, const struct ftrace_sql *q, cons
 		ftrace_sql_plain(q, &line[0]);
 		err = add_trigger(h, a->system, a->event, strbuf_cstr(&line[0]));
 	}
-	(void)snprintf(h->shown, sizeof(h->shown), "%sevents/%s/%s/hist", h->folder,
-		       q->join ? "synthetic" : a->system, q->join ? name : a->event);
+	(void)!str_path(h->shown, sizeof(h->shown), "%sevents/%s/%s/hist", h->folder,
+			q->join ? "synthetic" : a->system, q->join ? name : a->event);
 	for (int i = 0; i < 3; i++)
 		strbuf_done(&line[i]);
 	return err;

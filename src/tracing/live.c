@@ -56,7 +56,7 @@ static int open_readers(struct ftrace_live *l)
 
 /*
  * Names that the kernel has now, and those of before for tasks that it has forgotten meanwhile. After days these are mostly of numbers that
- * belong to others now: then it begins anew.
+ * belong to others now: then it starts over.
  */
 static int add_names(struct ftrace_live *l, bool last, struct strbuf *to)
 {

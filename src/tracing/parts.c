@@ -1,4 +1,5 @@
 #include "tracing/parts.h"
+#include "base/str.h"
 
 #include "kern/sysroot.h"
 #include "stream/ftrace_meta.h"
@@ -192,7 +193,7 @@ int parts_write_latency(const struct parts *p, const struct tracing *t)
 	struct strbuf text;
 	char path[PATH_MAX];
 	strbuf_init(&text);
-	(void)snprintf(path, sizeof(path), "%strace", p->latency);
+	(void)!str_path(path, sizeof(path), "%strace", p->latency);
 	int err = tracing_read(t, path, &text);
 	if (!err)
 		err = write_text(p, "text", strbuf_cstr(&text), text.len);
@@ -607,14 +608,14 @@ static void rescue_buffer(const struct tracing *t, struct rescue *r)
 	struct live_ftrace *live;
 	char path[PATH_MAX];
 	for (u32 c = 0; c < r->p->nr_cpus; c++) {
-		(void)snprintf(path, sizeof(path), "%sper_cpu/cpu%u/trace_pipe_raw", b->folder, c);
+		(void)!str_path(path, sizeof(path), "%sper_cpu/cpu%u/trace_pipe_raw", b->folder, c);
 		if (tracing_has(t, path))
 			cpuset_add(&cpus, c);
 	}
 	struct live_ftrace_opts o = {
 		.folder = b->folder, .cpus = &cpus, .threads = 1, .take = rescue_pages, .ctx = r
 	};
-	(void)snprintf(path, sizeof(path), "%stracing_on", b->folder);
+	(void)!str_path(path, sizeof(path), "%stracing_on", b->folder);
 	if (!cpuset_count(&cpus) || tracing_write(t, path, "0\n", false))
 		return;
 	if (!live_ftrace_open(&live, t, &o, NULL)) {

@@ -18,7 +18,7 @@
 
 enum {
 	PROBES_MAX = 256, /* of one pattern */
-	EVENT_NAME_MAX = 48, /* the kernel takes 64, and __return comes behind */
+	EVENT_NAME_MAX = 48, /* the kernel takes 64, and __return comes after */
 	ARG_NAME_MAX = 31,
 	REGISTERS = 6, /* arguments that are in registers on every machine */
 };
@@ -128,7 +128,7 @@ static int describe(struct probes *p, const char *module, const char *function,
 	if (!p->module || strcmp(p->module, module)) {
 		btf_close(&p->module_btf);
 		p->module = NULL;
-		(void)snprintf(path, sizeof(path), "sys/kernel/btf/%s", module);
+		(void)!str_path(path, sizeof(path), "sys/kernel/btf/%s", module);
 		int err = sysroot_read(&p->s->root, path, &p->module_types);
 		if (!err)
 			err = btf_open_memory(&p->module_btf, p->module_types.data,
@@ -142,7 +142,7 @@ static int describe(struct probes *p, const char *module, const char *function,
 
 /* ---- definitions ----------------------------------------------------------------------------------------------------------- */
 
-/* " count=$arg3:u64": false when it does not fit into a register, and neither name nor place of those behind it are known. */
+/* " count=$arg3:u64": false when it does not fit into a register, and neither name nor place of those after it are known. */
 static bool add_value(struct strbuf *to, const struct btf_value *v, const char *name,
 		      const char *where)
 {

@@ -308,7 +308,7 @@ static int keep_cpu_stats(struct ftrace_recording *r)
 		struct strbuf t, all;
 		strbuf_init(&t);
 		strbuf_init(&all);
-		(void)snprintf(path, sizeof(path), "%sper_cpu/cpu%d/stats", folder, cpu);
+		(void)!str_path(path, sizeof(path), "%sper_cpu/cpu%d/stats", folder, cpu);
 		int err = tracing_read(&r->s->tracing, path, &t);
 		strbuf_printf(&all, "CPU: %d\n%s", cpu, strbuf_cstr(&t));
 		const char *copy = arena_strdup(&r->s->arena, strbuf_cstr(&all));

@@ -13,7 +13,7 @@ static int clock_of(struct ftrace_recording *r, const char *folder, char *to, si
 	struct strbuf t;
 	char path[PATH_MAX];
 	strbuf_init(&t);
-	(void)snprintf(path, sizeof(path), "%strace_clock", folder);
+	(void)!str_path(path, sizeof(path), "%strace_clock", folder);
 	const char *open = strchr(tracing_line(&r->s->tracing, path, &t), '[');
 	(void)snprintf(to, size, "%.*s", open ? (int)strcspn(open + 1, "]") : 5,
 		       open ? open + 1 : "local");
@@ -29,8 +29,8 @@ static int add_date(struct ftrace_recording *r, const char *folder)
 {
 	struct strbuf t;
 	char path[PATH_MAX], text[64];
-	(void)snprintf(path, sizeof(path), "%sper_cpu/cpu%d/stats", folder,
-		       cpuset_next(&r->cpus, 0));
+	(void)!str_path(path, sizeof(path), "%sper_cpu/cpu%d/stats", folder,
+			cpuset_next(&r->cpus, 0));
 	strbuf_init(&t);
 	u64 before = clock_ns(CLOCK_REALTIME);
 	int err = tracing_read(&r->s->tracing, path, &t);
@@ -99,7 +99,7 @@ static int note_others(struct ftrace_setup *s, struct ftrace_buffer_opt *b)
 	char path[PATH_MAX];
 	int err = 0;
 	strbuf_init(&text);
-	(void)snprintf(path, sizeof(path), "%sset_event", b->folder);
+	(void)!str_path(path, sizeof(path), "%sset_event", b->folder);
 	if (tracing_read(&s->tracing, path, &text))
 		strbuf_reset(&text);
 	for (const char *p = strbuf_cstr(&text); *p && !err;) {

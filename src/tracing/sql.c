@@ -244,7 +244,7 @@ static int condition(struct sql_parser *p, struct strbuf *to, int *ret_side)
 			continue;
 		} else {
 			depth += *p->at == '(' ? 1 : *p->at == ')' ? -1 : 0;
-			/* "=" is "==", but not behind another operator. */
+			/* "=" is "==", but not after another operator. */
 			bool lone = *p->at == '=' && p->at[1] != '=' && p->at[1] != '~' &&
 				    !strchr("=<>!", p->at > p->text ? p->at[-1] : ' ');
 			strbuf_add(to, p->at, p->len);
@@ -291,7 +291,7 @@ static int parse(struct sql_parser *p)
 	next(p);
 	int err = need(p, "SELECT");
 	struct sql_parser items = *p;
-	/* The names stand behind FROM. */
+	/* The names follow FROM. */
 	while (!err && p->len && !is(p, "FROM"))
 		next(p);
 	if (!err)

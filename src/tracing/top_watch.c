@@ -46,7 +46,7 @@ void ftrace_top_watch_open(struct ftrace_top_watch *w, struct ftrace_setup *s,
 	const struct ftrace_buffer_opt *b = private_buffer(w);
 	if (!b)
 		return;
-	(void)snprintf(path, sizeof(path), "%soptions/copy_trace_marker", b->folder);
+	(void)!str_path(path, sizeof(path), "%soptions/copy_trace_marker", b->folder);
 	w->counts = !tracing_has(&s->tracing, path);
 	w->written = w->counts ? entries_written(w) : 0;
 }
@@ -73,7 +73,7 @@ static int switch_ours(struct ftrace_top_watch *w, bool on)
 	const struct ftrace_buffer_opt *b = private_buffer(w);
 	if (!b) /* it is the switch itself */
 		return 0;
-	(void)snprintf(path, sizeof(path), "%stracing_on", b->folder);
+	(void)!str_path(path, sizeof(path), "%stracing_on", b->folder);
 	return journal_set(w->s->journal, path, on ? "1" : "0", w->s->diag);
 }
 

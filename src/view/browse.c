@@ -1,5 +1,5 @@
 /*
- * Lines are made anew after every change: a walk over the rows and over the graphs that are open. A row's graph is asked for
+ * Lines are made again after every change: a walk over the rows and over the graphs that are open. A row's graph is asked for
  * when it is first opened, and copied: the table's own is only valid until the next one is asked for.
  */
 #include "view/browse.h"

@@ -1,6 +1,6 @@
 /*
  * A table as comma-separated values (RFC 4180, with plain line ends): the columns' keys, then a line for each row. Percentages have
- * no sign behind them; several values of a cell are columns of their own (key.0, key.1 ...). No trees.
+ * no sign after them; several values of a cell are columns of their own (key.0, key.1 ...). No trees.
  */
 #pragma once
 

@@ -6,7 +6,7 @@
 
 struct flame_box {
 	u32 parent; /* of "all": itself */
-	u32 end; /* behind the last box below */
+	u32 end; /* after the last box below */
 	u32 depth;
 	const char *name, *module; /* borrowed from the flame */
 	enum flame_kind kind; /* FLAME_MARK for "all" and tasks */

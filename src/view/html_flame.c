@@ -139,7 +139,7 @@ static u32 count_one(const struct html *h, u32 *nr)
 	return h->workers == 1 ? (*nr)++ : __atomic_fetch_add(nr, 1, __ATOMIC_RELAXED);
 }
 
-/* Into starts[], two places behind the node's own. */
+/* Into starts[], two places after the node's own. */
 static int count_part(void *ctx, unsigned worker, u32 part)
 {
 	const struct html *h = ctx;
@@ -149,7 +149,7 @@ static int count_part(void *ctx, unsigned worker, u32 part)
 	return 0;
 }
 
-/* Where a node's first goes is now one place behind its own. */
+/* Where a node's first goes is now one place after its own. */
 static int deal_part(void *ctx, unsigned worker, u32 part)
 {
 	enum { AHEAD = 16 };

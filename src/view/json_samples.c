@@ -18,7 +18,7 @@ struct json_samples {
 	struct json_samples_opts o;
 	struct strbuf *out;
 	struct sequencer turns;
-	struct strbuf names_text; /* of each frame what stands behind its address */
+	struct strbuf names_text; /* of each frame what follows its address */
 	struct json_samples_piece *names; /* [frame] */
 	u64 nr;
 };

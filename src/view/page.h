@@ -8,5 +8,5 @@ struct page_part {
 	size_t len;
 };
 
-/* The page around what is filled in: before the title, between title and data, behind the data. */
+/* The page around what is filled in: before the title, between title and data, after the data. */
 extern const struct page_part page_flame[3];

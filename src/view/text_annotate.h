@@ -35,7 +35,7 @@ struct text_annotate_opts {
 	bool colour;
 	bool ascii; /* arrows of ASCII: the locale has no UTF-8 */
 	bool full_paths;
-	bool lines_first; /* -l: the heaviest lines before the code, and behind instructions with weight */
+	bool lines_first; /* -l: the heaviest lines before the code, and after instructions with weight */
 	bool source;
 	double min_percent; /* of lines in the list */
 	/* The text of a source line, without its end; NULL: not there. Valid until the next call. May be NULL. */

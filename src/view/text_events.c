@@ -30,7 +30,7 @@ static bool find_fields(struct event_look *look, const char *a, const char *b, c
 	return true;
 }
 
-/* The nearest to the event itself: files that are merged have their own each, one behind the other. */
+/* The nearest to the event itself: files that are merged have their own each, one after the other. */
 static void find_partner(const struct text_events *te, struct event_look *look, u32 event,
 			 const char *name)
 {

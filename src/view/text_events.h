@@ -19,7 +19,7 @@ struct text_events_functions {
 	bool parent; /* function: who called it */
 	bool flat; /* function: no indentation by guessed calls */
 	bool offset; /* function: how far into it */
-	bool tail; /* function_graph: the name behind the closing brace too */
+	bool tail; /* function_graph: the name after the closing brace too */
 	bool depth; /* function_graph: how deep */
 };
 
@@ -30,7 +30,7 @@ struct text_events_opts {
 	bool latency; /* -l: short task names, flag columns */
 	bool plain; /* -N: no layouts of the tool's own, only the kernel's print fmt */
 	bool raw_time; /* the clock does not count nanoseconds */
-	bool diff; /* behind the time, how long after the line before */
+	bool diff; /* after the time, how long after the line before */
 	struct text_events_functions functions;
 	const char *const *buffers; /* names; NULL: one buffer, lines without prefix */
 	u32 nr_buffers;

@@ -1,4 +1,4 @@
-/* What stands behind "function:", "funcgraph_entry:", "funcgraph_exit:" and "kernel_stack:", as trace-cmd's plug-ins have it. */
+/* What follows "function:", "funcgraph_entry:", "funcgraph_exit:" and "kernel_stack:", as trace-cmd's plug-ins have it. */
 #include "view/text_events_impl.h"
 
 enum { GRAPH_INDENT = 2 };

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-/* "\t    1ab70 name+0x1c (library)\n" of a frame, ready to be copied; the address takes ADDR_WIDTH bytes behind the tab. */
+/* "\t    1ab70 name+0x1c (library)\n" of a frame, ready to be copied; the address takes ADDR_WIDTH bytes after the tab. */
 enum { ADDR_WIDTH = 16, FLAGS_WIDTH = 24, LINE_STEP = 32 };
 
 struct text_samples_line {
@@ -62,7 +62,7 @@ static void add_addr(u64 addr, struct strbuf *to)
 	strbuf_add(to, digits, len);
 }
 
-/* "\n  file.c:12" behind everything else. */
+/* "\n  file.c:12" after everything else. */
 static void add_source(struct text_samples *ts, u32 id)
 {
 	struct strbuf *to = &ts->lines_text;
@@ -265,7 +265,7 @@ static void add_page(u64 bytes, struct strbuf *to)
 	data_src_page(bytes, to);
 }
 
-/* What stands behind the place: before the line's end. */
+/* What follows the place: before the line's end. */
 static void add_tail(const struct text_samples *ts, const struct sample *s, u32 fields,
 		     struct strbuf *to)
 {

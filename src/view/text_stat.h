@@ -1,4 +1,4 @@
-/* `stat` for people: rows with the ratios behind a '#', as perf prints them. */
+/* `stat` for people: rows with the ratios after a '#', as perf prints them. */
 #pragma once
 
 #include "view/stat_view.h"
@@ -9,7 +9,7 @@ void text_stat_columns(const struct stat_view *v, const struct stat_head *h,
 void text_stat_rows(const struct stat_view *v, const struct stat_head *h,
 		    const struct stat_rows *rows);
 
-/* " Performance counter stats for 'true' (3 runs):" with its blank lines; target is what stands behind "for". */
+/* " Performance counter stats for 'true' (3 runs):" with its blank lines; target is what follows "for". */
 void text_stat_title(const struct stat_view *v, const char *target, u32 nr_runs);
 
 struct stat_times {

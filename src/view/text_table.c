@@ -368,7 +368,7 @@ static int add_row(const struct rows *r, size_t row, struct pen *pen, struct str
 	return err ? err : to->err ? to->err : pen->cell.err;
 }
 
-/* Adds this text, and those behind it that have waited for it. */
+/* Adds this text, and those after it that have waited for it. */
 static int take_turn(struct rows *r, u32 index, const struct strbuf *text)
 {
 	pthread_mutex_lock(&r->lock);

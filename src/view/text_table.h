@@ -1,5 +1,5 @@
 /*
- * A table as aligned text in the layout of perf report: header lines behind '#', percentages right, names left, the tree of a
+ * A table as aligned text in the layout of perf report: header lines after '#', percentages right, names left, the tree of a
  * row below it. Or with a separator (-t, CSV): no alignment, no trees.
  */
 #pragma once

@@ -96,7 +96,7 @@ static void branches(struct text_tree_drawing *d, u32 first, u32 depth, u64 whol
 	}
 }
 
-/* The single root that is the whole row: its labels stand alone, and the levels start behind it. */
+/* The single root that is the whole row: its labels stand alone, and the levels start after it. */
 static u32 trunk(struct text_tree_drawing *d, bool hide_own)
 {
 	const struct tree *t = d->tree;

@@ -8,7 +8,7 @@
  *	 75.00 |    └→ 48:   add    $0x1,%eax                    the selected line reversed
  *	what the keys do, or a message
  *
- * Rows are made anew when the function or the wish for source changes.
+ * Rows are made again when the function or the wish for source changes.
  */
 #include "view/tui_annotate.h"
 

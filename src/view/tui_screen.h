@@ -30,7 +30,7 @@ int tui_put(int y, int x, int width, int skip, const char *text);
 int tui_width(const char *text, size_t bytes);
 /* A line from edge to edge; attr is curses'. */
 void tui_bar(int y, const char *text, unsigned attr);
-/* The same as tui_screen() from a key of another one, which draws itself anew when it is left; pairs of colours are those of the last. */
+/* The same as tui_screen() from a key of another one, which draws itself again when it is left; pairs of colours are those of the last. */
 int tui_window(const struct tui_screen *s) must_check;
 /* A line of input at the bottom, which begins with what is in text; false: given up. */
 bool tui_ask(const char *what, char *text, size_t size);

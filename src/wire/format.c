@@ -68,7 +68,7 @@ static bool cut_skip(struct cut *c, const char *word)
 	return true;
 }
 
-/* The piece before the separator; c steps behind it. */
+/* The piece before the separator; c steps past it. */
 static struct cut cut_until(struct cut *c, char sep)
 {
 	const char *p = c->len ? memchr(c->at, sep, c->len) : NULL;

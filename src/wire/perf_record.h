@@ -17,12 +17,12 @@ enum {
 
 	REC_HEADER_ATTR = 64,
 	REC_EVENT_TYPE = 65,
-	REC_TRACING_DATA = 66, /* payload behind the record */
+	REC_TRACING_DATA = 66, /* payload after the record */
 	REC_BUILD_ID = 67,
 	REC_FINISHED_ROUND = 68,
 	REC_ID_INDEX = 69,
 	REC_AUXTRACE_INFO = 70,
-	REC_AUXTRACE = 71, /* payload behind the record */
+	REC_AUXTRACE = 71, /* payload after the record */
 	REC_AUXTRACE_ERROR = 72,
 	REC_THREAD_MAP = 73,
 	REC_CPU_MAP = 74,

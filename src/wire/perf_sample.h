@@ -15,9 +15,9 @@ struct perf_layout {
 	u64 regs_user;
 	u64 regs_intr;
 	u64 fixed_period; /* when the sample does not carry one */
-	u8 id_slot; /* which u64 behind the head holds the id; 0xff: none */
+	u8 id_slot; /* which u64 after the head holds the id; 0xff: none */
 	u8 time_slot;
-	u8 nr_words; /* u64s behind the head before the first part of variable length */
+	u8 nr_words; /* u64s after the head before the first part of variable length */
 };
 
 void perf_layout_init(struct perf_layout *l, const struct perf_event_attr *attr);
@@ -56,7 +56,7 @@ struct perf_sample_view {
 	u64 stack_size; /* bytes that the kernel could copy */
 	u32 chain_at; /* where the chain's length stands in the record, and ... */
 	u32 regs_at,
-		stack_end; /* ... registers and stack of user space, one behind the other; 0: not there */
+		stack_end; /* ... registers and stack of user space, one after the other; 0: not there */
 };
 
 /* rec: a whole record of `size` bytes. 0, -EBADMSG when its parts do not fit, -ENOMEM. */

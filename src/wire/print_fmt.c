@@ -1,7 +1,7 @@
 /*
  * Compiling a print fmt: the format string is cut into literals and conversions, each conversion takes the next argument's
  * tree and becomes one op. Plain loads get ops of their own, since they are nine of ten. What does not compile prints by
- * field behind "[FAILED TO PARSE]".
+ * field after "[FAILED TO PARSE]".
  */
 #include "wire/print_fmt.h"
 #include "wire/print_fmt_impl.h"
@@ -99,7 +99,7 @@ static void scan_size(const char **at, const char *end, u8 long_size, struct spe
 	}
 }
 
-/* The kernel takes every letter and digit behind %p as part of it. */
+/* The kernel takes every letter and digit after %p as part of it. */
 static void scan_pointer(const char **at, const char *end, struct spec *s)
 {
 	for (size_t n = 0; *at < end && isalnum((unsigned char)**at); ++*at)

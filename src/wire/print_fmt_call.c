@@ -202,7 +202,7 @@ static const struct print_fmt_node *call_constant_p(struct print_fmt_parser *p, 
 	return a ? node_num(p, a->kind == NODE_NUM && !a->unknown, 4, true) : NULL;
 }
 
-/* The name of a type: words, or typeof() of a field. NULL: it cannot be told; p stands behind it. */
+/* The name of a type: words, or typeof() of a field. NULL: it cannot be told; p follows it. */
 static const char *type_text(struct print_fmt_parser *p, size_t *len)
 {
 	if (token_accept_word(p, "typeof") || token_accept_word(p, "__typeof__")) {

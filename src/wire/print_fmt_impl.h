@@ -130,7 +130,7 @@ struct spec {
 
 enum op_kind {
 	OP_END,
-	OP_LITERAL, /* nothing behind the prefix */
+	OP_LITERAL, /* nothing after the prefix */
 	OP_LOAD_DEC, /* a field, plain decimal */
 	OP_LOAD_HEX,
 	OP_LOAD_STR, /* a fixed char array */
@@ -272,7 +272,7 @@ void print_symbol(struct print_ctx *c, u64 addr, bool with_offset);
 
 /* ---- print_fmt.c ---- */
 
-/* *at behind the '%' steps behind the conversion; false when it is not known. */
+/* *at after the '%' steps past the conversion; false when it is not known. */
 bool print_scan_spec(const char **at, const char *end, u8 long_size, struct spec *s);
 void print_one_field(struct print_ctx *c, u32 index);
 
@@ -285,7 +285,7 @@ struct layout {
 	void (*print)(struct print_ctx *c, const struct op *op);
 	/* Fields it uses, by index; a name that starts with '?' may be missing (then NULL). */
 	const char *fields[LAYOUT_FIELDS_MAX];
-	/* op->arg is the argument that the print fmt shows behind this literal ("prev_state="), or NULL. */
+	/* op->arg is the argument that the print fmt shows after this literal ("prev_state="), or NULL. */
 	const char *after;
 };
 

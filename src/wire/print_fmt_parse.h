@@ -45,7 +45,7 @@ struct mark {
 };
 
 void token_next(struct print_fmt_parser *p);
-/* Whether the token is this one; steps behind it then. */
+/* Whether the token is this one; steps past it then. */
 bool token_accept(struct print_fmt_parser *p, int tok);
 /* Fails where another one stands. */
 void token_expect(struct print_fmt_parser *p, int tok);
@@ -55,7 +55,7 @@ struct mark token_mark(const struct print_fmt_parser *p);
 void token_back(struct print_fmt_parser *p, struct mark m);
 /* To the bracket that closes one which is open already. */
 void token_skip_balanced(struct print_fmt_parser *p);
-/* String literals behind each other, joined and unescaped; NULL with p->err. */
+/* String literals one after the other, joined and unescaped; NULL with p->err. */
 char *token_strings(struct print_fmt_parser *p, size_t *len);
 
 /* ---- print_fmt_node.c: NULL with p->err; operators and conversions hand on an operand that is NULL ---- */
@@ -101,7 +101,7 @@ bool ctype_parse(struct print_fmt_parser *p, struct ctype *ret, bool *sure);
 
 /* ---- print_fmt_call.c ---- */
 
-/* The arguments of a call, behind its '(', and the ')'. */
+/* The arguments of a call, after its '(', and the ')'. */
 const struct print_fmt_node *parser_call(struct print_fmt_parser *p, const char *name, size_t len);
 
 /* ---- print_fmt_parse.c ---- */

@@ -23,7 +23,7 @@ enum step_kind {
 struct print_step {
 	u8 kind;
 	u8 shift; /* of the eight bytes that end where the field ends: to the right, and they are the number */
-	bool extend; /* with its sign; STEP_STRING: the place is counted from behind the word */
+	bool extend; /* with its sign; STEP_STRING: the place is counted from after the word */
 	u8 width; /* STEP_ZEROS */
 	u8 pre_len;
 	bool sign; /* STEP_ZEROS: the conversion shows one */

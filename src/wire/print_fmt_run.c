@@ -359,7 +359,7 @@ static void text_hex(struct print_ctx *c, const struct print_fmt_node *n)
 	u32 nr = (u32)min(want, (s64)UINT32_MAX);
 	if (n->a->kind == NODE_BYTES && !n->a->loc)
 		len = c->size -
-		      n->a->offset; /* &REC->x with a length that spans the fields behind it */
+		      n->a->offset; /* &REC->x with a length that spans the fields after it */
 	if (nr > len) {
 		c->bad = true;
 		nr = len;
@@ -499,7 +499,7 @@ void print_spec_args(struct print_ctx *c, const struct op *op, struct spec *s)
 			min((s64)(s32)print_eval(c, op->prec), (s64)PRINT_WIDTH_MAX * 16), (s64)-1);
 }
 
-/* Renders the text behind what is there and then moves it: texts wider than the room are not cut or padded. */
+/* Renders the text after what is there and then moves it: texts wider than the room are not cut or padded. */
 static void op_text_padded(struct print_ctx *c, const struct op *op)
 {
 	struct spec s;

@@ -261,7 +261,7 @@ static void print_kvm_entry(struct print_ctx *c, const struct op *op)
 	add_hex(c->to, " rip 0x", layout_u64(c, 1));
 }
 
-/* No disassembler behind it: the bytes. */
+/* Without a disassembler: the bytes. */
 static void print_kvm_emulate(struct print_ctx *c, const struct op *op)
 {
 	strbuf_hex(c->to, layout_u64(c, 0));

@@ -55,7 +55,7 @@ ns = "{http://www.w3.org/2000/svg}"
 boxes = {}
 for g in tree.parse(sys.argv[1]).getroot().iter(ns + "g"):
     rect, title = g.find(ns + "rect"), g.find(ns + "title").text
-    name, count, percent = re.match(r"(.*?)(?: — .*)? \((\d+) samples, ([\d.]+) %\)$", title).groups()
+    name, count, percent = re.match(r"(.*?)(?: — .*)? \((\d+) samples?, ([\d.]+) %\)$", title).groups()
     if float(rect.get("width")) > boxes.get(name, (0,))[0]:
         boxes[name] = (float(rect.get("width")), int(count), float(percent), float(rect.get("y")))
 leaf = sum(int(l.rsplit(" ", 1)[1]) for l in open(sys.argv[2]) if "workload_parent;workload_middle;workload_leaf" in l)

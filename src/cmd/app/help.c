@@ -137,6 +137,7 @@ static void man_sections(struct strbuf *to)
 		{ "SONDE_CACHE, XDG_CACHE_HOME, HOME", "directory for cached symbol names, unwind tables and build IDs" },
 		{ "TMPDIR", "directory for temporary files (/tmp)" },
 		{ "PERF_BUILDID_DIR", "directory of the build ID cache (~/.debug)" },
+		{ "DEBUGINFOD_URLS, DEBUGINFOD_TIMEOUT", "servers to ask for missing debug information, and how many seconds to wait for each" },
 		{ "PERF_CONFIG", "settings when called as perf, instead of ~/.perfconfig" },
 		{ "JITDUMPDIR", "directory where JIT compilers leave their dumps" },
 	}, files[] = {

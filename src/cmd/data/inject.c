@@ -48,7 +48,7 @@ static const struct opt inject_rows[] = {
 	OPT_STR(0, "guest-data", struct inject_opts, ignored_text, "FILE", "Guest recordings cannot be merged", .refused = true),
 	OPT_STR(0, "guestmount", struct inject_opts, ignored_text, "DIR", "Guest recordings cannot be merged", .refused = true),
 	OPT_STR(0, "vm-time-correlation", struct inject_opts, ignored_text, "OPTS", "AUX tracing (Intel PT, SPE) is not decoded", .optional = true, .refused = true),
-	OPT_FLAG(0, "strip", struct inject_opts, ignored, "It requires --itrace, and AUX tracing (Intel PT, SPE) is not decoded", .refused = true),
+	OPT_FLAG(0, "strip", struct inject_opts, ignored, "It requires --itrace, and AUX traces (Intel PT, SPE) are not decoded", .refused = true),
 	OPT_END(),
 };
 /* clang-format on */

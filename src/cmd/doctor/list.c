@@ -362,7 +362,7 @@ static int on_entry(void *ctx, const struct event_entry *e)
 	}
 	struct event_entry plain = *e;
 	if (form)
-		plain.available = true; /* no remark behind a form */
+		plain.available = true; /* no remark after a form */
 	if (s->as_perf || !s->o->all)
 		plain.why = e->name ? NULL : e->why;
 	return text_entry(s, &plain);

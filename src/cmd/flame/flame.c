@@ -107,7 +107,7 @@ static const char *form_suffix(enum flame_form form)
 	return form == FORM_SVG ? "flame.svg" : form == FORM_HTML ? "flame.html" : "-";
 }
 
-/* Of the recorder's command line: the command behind "--", or all of it. */
+/* Of the recorder's command line: the command after "--", or all of it. */
 static const char *what_ran(const char *line)
 {
 	const char *dashes = strstr(line, " -- ");

@@ -1,4 +1,4 @@
-/* `sonde ftrace extract`: what is in the kernel's buffers as a trace.dat; `restore`: a recording that was cut off. */
+/* `sonde ftrace extract`: what is in the kernel's buffers as a trace.dat; `restore`: a recording that was truncated. */
 #include "base/json.h"
 #include "cmd/app/app.h"
 #include "cmd/app/commands.h"
@@ -56,7 +56,7 @@ static int add_buffer(void *ctx, const char *folder, const char *name)
 	struct strbuf s;
 	char path[PATH_MAX], clock[64];
 	strbuf_init(&s);
-	(void)snprintf(path, sizeof(path), "%strace_clock", folder);
+	(void)!str_path(path, sizeof(path), "%strace_clock", folder);
 	const char *open = strchr(tracing_line(&x->t, path, &s), '[');
 	(void)snprintf(clock, sizeof(clock), "%.*s", open ? (int)strcspn(open + 1, "]") : 5,
 		       open ? open + 1 : "local");
@@ -187,8 +187,8 @@ const struct command command_ftrace_extract = {
 	.name = "extract",
 	.summary = "write the kernel's trace buffer to a trace.dat",
 	.usage = "[OPTIONS]",
-	.about =
-		"The events are removed from the buffer. Instances are kept, whoever created them.",
+	.about = "The events are removed from the buffer. Instances are kept, even those that "
+		 "others created.",
 	.examples = extract_examples,
 	.opts = extract_rows,
 	.opts_size = sizeof(struct extract_opts),

@@ -97,8 +97,8 @@ static void put_event_file(struct ftrace_listing *l, const char *system, const c
 	char path[PATH_MAX];
 	bool format = !strcmp(file, "format");
 	strbuf_init(&s);
-	(void)snprintf(path, sizeof(path), "%sevents/%s/%s/%s", format ? "" : l->folder, system,
-		       name, file);
+	(void)!str_path(path, sizeof(path), "%sevents/%s/%s/%s", format ? "" : l->folder, system,
+			name, file);
 	if (tracing_read(l->t, path, &s))
 		strbuf_reset(&s);
 	const char *text = strbuf_cstr(&s);
@@ -151,7 +151,7 @@ static void match_system(struct ftrace_listing *l, const char *name, regex_t *sy
 	struct sysroot dir = { .dir_fd = l->t->dir };
 	char path[PATH_MAX], line[1024];
 	bool of_system = !regexec(system, name, 0, NULL, 0);
-	(void)snprintf(path, sizeof(path), "events/%s", name);
+	(void)!str_path(path, sizeof(path), "events/%s", name);
 	DIR *d = (both && !of_system) ? NULL : sysroot_dir(&dir, path);
 	for (struct dirent *e; d && (e = readdir(d));) {
 		bool itself = !regexec(event, e->d_name, 0, NULL, 0);
@@ -310,7 +310,7 @@ static int just_options(struct ftrace_listing *l)
 	struct sysroot dir = { .dir_fd = l->t->dir };
 	struct strbuf s;
 	char path[PATH_MAX], line[300];
-	(void)snprintf(path, sizeof(path), "%soptions", l->folder);
+	(void)!str_path(path, sizeof(path), "%soptions", l->folder);
 	DIR *d = sysroot_dir(&dir, path); /* in the order of the folder, as trace-cmd has it */
 	if (!d)
 		return diag_error(&l->app->diag, -errno, "cannot read %s/%s: %s", l->t->path, path,
@@ -319,7 +319,7 @@ static int just_options(struct ftrace_listing *l)
 	for (struct dirent *e; (e = readdir(d));) {
 		if (e->d_name[0] == '.')
 			continue;
-		(void)snprintf(path, sizeof(path), "%soptions/%s", l->folder, e->d_name);
+		(void)!str_path(path, sizeof(path), "%soptions/%s", l->folder, e->d_name);
 		bool off = *tracing_line(l->t, path, &s) == '0';
 		int n = snprintf(line, sizeof(line), "%s%s", off ? "no" : "", e->d_name);
 		put_line(l, line, (size_t)n);
@@ -335,7 +335,7 @@ static int just_clocks(struct ftrace_listing *l)
 	struct strbuf text;
 	struct perf_tsc tsc;
 	strbuf_init(&text);
-	(void)snprintf(path, sizeof(path), "%strace_clock", l->folder);
+	(void)!str_path(path, sizeof(path), "%strace_clock", l->folder);
 	int err = tracing_read(l->t, path, &text);
 	if (err) {
 		diag_error(&l->app->diag, err, "cannot read %s/%s: %s", l->t->path, path,
@@ -510,7 +510,7 @@ static int check_event(struct app *app, const struct tracing *t, const struct tr
 	arena_init(&a);
 	strbuf_init(&s);
 	*ok = false;
-	(void)snprintf(path, sizeof(path), "events/%s/%s/format", e->system, e->name);
+	(void)!str_path(path, sizeof(path), "events/%s/%s/format", e->system, e->name);
 	int err = tracing_read(t, path, &s);
 	if (!err)
 		err = format_parse(&a, e->system, strbuf_cstr(&s), s.len, false, sizeof(long),

@@ -30,7 +30,7 @@ static void put(struct resetting *r, const char *folder, const char *file, const
 		bool truncate)
 {
 	char path[PATH_MAX];
-	(void)snprintf(path, sizeof(path), "%s%s", folder, file);
+	(void)!str_path(path, sizeof(path), "%s%s", folder, file);
 	if (tracing_has(r->t, path))
 		(void)!journal_poke(r->j, path, text, truncate,
 				    r->app->verbose ? &r->app->diag : NULL);
@@ -47,13 +47,13 @@ static void reset_events(struct resetting *r, const char *folder)
 		return;
 	strbuf_init(&s);
 	vec_for_each (&all.items, e) {
-		(void)snprintf(path, sizeof(path), "%sevents/%s/%s/filter", folder, e->system,
-			       e->name);
+		(void)!str_path(path, sizeof(path), "%sevents/%s/%s/filter", folder, e->system,
+				e->name);
 		const char *filter = tracing_line(r->t, path, &s);
 		if (*filter && strcmp(filter, "none"))
 			(void)!journal_poke(r->j, path, "0\n", false, NULL);
-		(void)snprintf(path, sizeof(path), "%sevents/%s/%s/trigger", folder, e->system,
-			       e->name);
+		(void)!str_path(path, sizeof(path), "%sevents/%s/%s/trigger", folder, e->system,
+				e->name);
 		strbuf_reset(&s);
 		if (tracing_read(r->t, path, &s))
 			continue;
@@ -84,7 +84,7 @@ static void reset_function_commands(struct resetting *r, const char *folder)
 	struct strbuf s;
 	char path[PATH_MAX], line[512];
 	strbuf_init(&s);
-	(void)snprintf(path, sizeof(path), "%sset_ftrace_filter", folder);
+	(void)!str_path(path, sizeof(path), "%sset_ftrace_filter", folder);
 	if (tracing_read(r->t, path, &s))
 		strbuf_reset(&s);
 	for (const char *p = strbuf_cstr(&s); *p;) {
@@ -141,7 +141,7 @@ static int reset_buffer(void *ctx, const char *folder, const char *name)
 	put(r, folder, "tracing_on", "1\n", false);
 	if (r->o->remove && *name) {
 		char path[PATH_MAX];
-		(void)snprintf(path, sizeof(path), "instances/%s", name);
+		(void)!str_path(path, sizeof(path), "instances/%s", name);
 		if (r->o->dry_run)
 			strbuf_printf(&r->app->out, "rmdir %s/%s\n", r->t->path, path);
 		else if (unlinkat(r->t->dir, path, AT_REMOVEDIR))

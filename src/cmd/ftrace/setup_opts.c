@@ -1,6 +1,7 @@
 #include "cmd/ftrace/setup_opts.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 static const struct ftrace_option_names names = {
@@ -77,7 +78,7 @@ int ftrace_take_buffer(void *opts, const char *value, bool negated, struct diag 
 {
 	struct ftrace_setup *s = opts;
 	(void)negated;
-	if (!*value || *value == '.' || strchr(value, '/'))
+	if (!*value || *value == '.' || strchr(value, '/') || strlen(value) > NAME_MAX)
 		return diag_error(d, -EINVAL, "-B: invalid instance name '%s'", value);
 	if (!ftrace_setup_buffer(opts)) /* the unnamed one comes first */
 		return -ENOMEM;

@@ -85,8 +85,8 @@ static int event_file(struct app *app, const struct tracing *t, const char *fold
 		diag_hint(&app->diag, "'sonde ftrace list -e' shows all events");
 		return err;
 	}
-	(void)snprintf(to, size, "%sevents/%s/%s/%s", folder, list.items.at[0].system,
-		       list.items.at[0].name, file);
+	(void)!str_path(to, size, "%sevents/%s/%s/%s", folder, list.items.at[0].system,
+			list.items.at[0].name, file);
 	tracing_events_done(&list);
 	return 0;
 }
@@ -129,7 +129,7 @@ static int show(struct app *app, const struct show_opts *o, const struct tracing
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		if (files[i].on) {
-			(void)snprintf(path, sizeof(path), "%s%s", folder, files[i].file);
+			(void)!str_path(path, sizeof(path), "%s%s", folder, files[i].file);
 			return show_file(app, t, path);
 		}
 	char cpu[32] = "";
@@ -140,11 +140,11 @@ static int show(struct app *app, const struct show_opts *o, const struct tracing
 					  o->cpu);
 		(void)snprintf(cpu, sizeof(cpu), "per_cpu/cpu%llu/", (unsigned long long)nr);
 	}
-	(void)snprintf(path, sizeof(path), "%s%s%s", folder, cpu,
-		       o->stats	     ? "stats"
-		       : o->pipe     ? "trace_pipe"
-		       : o->snapshot ? "snapshot"
-				     : "trace");
+	(void)!str_path(path, sizeof(path), "%s%s%s", folder, cpu,
+			o->stats      ? "stats"
+			: o->pipe     ? "trace_pipe"
+			: o->snapshot ? "snapshot"
+				      : "trace");
 	if (o->path)
 		strbuf_printf(&app->out, "%s/%s\n", t->path, path);
 	if (o->pipe)
@@ -236,7 +236,7 @@ static int snapshot(struct app *app, const struct snapshot_opts *o, const struct
 		return err;
 	if (o->cpu)
 		(void)snprintf(cpu, sizeof(cpu), "per_cpu/cpu%s/", o->cpu);
-	(void)snprintf(path, sizeof(path), "%s%ssnapshot", folder, cpu);
+	(void)!str_path(path, sizeof(path), "%s%ssnapshot", folder, cpu);
 	if (!tracing_has(t, path)) {
 		err = diag_error(&app->diag, -ENOENT, "this kernel has no snapshots%s",
 				 o->cpu ? " for a CPU, or there is no such CPU" : "");
@@ -399,7 +399,7 @@ static int mark(struct app *app, const struct mark_opts *o, const struct tracing
 	int err = ftrace_folder(t, o->buffer, folder, sizeof(folder), &app->diag);
 	if (err)
 		return err;
-	(void)snprintf(path, sizeof(path), "%strace_marker%s", folder, o->raw ? "_raw" : "");
+	(void)!str_path(path, sizeof(path), "%strace_marker%s", folder, o->raw ? "_raw" : "");
 	_cleanup_close_ int fd = openat(t->dir, path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return diag_error(&app->diag, -errno, "cannot open %s/%s: %s", t->path, path,

@@ -7,7 +7,6 @@
 #include "cmd/ftrace/which_opts.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -49,7 +48,7 @@ static int start(struct app *app, struct start_opts *o, bool clears, int argc, c
 		err = ftrace_setup_apply(s, false, child.pid);
 	for (size_t i = 0; clears && i < s->buffers.nr && !err; i++) {
 		char path[320];
-		(void)snprintf(path, sizeof(path), "%strace", s->buffers.at[i].folder);
+		(void)!str_path(path, sizeof(path), "%strace", s->buffers.at[i].folder);
 		err = journal_poke(s->journal, path, "", true, &app->diag);
 	}
 	if (!err)
@@ -70,7 +69,7 @@ static bool asks_for_nothing(const struct ftrace_buffer_opt *b)
 	       !b->options.nr && !b->stacks && !b->func_stack;
 }
 
-/* Everything is behind a -B: the top buffer stays as it is. */
+/* Everything follows a -B: the top buffer stays as it is. */
 static void leave_top_alone(struct ftrace_setup *s)
 {
 	if (s->buffers.nr < 2 || s->top || !asks_for_nothing(&s->buffers.at[0]))
@@ -172,7 +171,7 @@ static int poke(void *ctx, const char *folder, const char *name)
 	struct poking *p = ctx;
 	char path[400];
 	(void)name;
-	(void)snprintf(path, sizeof(path), "%s%s", folder, p->file);
+	(void)!str_path(path, sizeof(path), "%s%s", folder, p->file);
 	int err = tracing_write(p->t, path, p->text, p->truncate);
 	return err ? diag_error(p->d, err, "cannot write to %s/%s: %s", p->t->path, path,
 				strerror(-err))

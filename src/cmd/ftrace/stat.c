@@ -30,7 +30,7 @@ struct stating {
 static const char *get(struct stating *s, const char *file, struct strbuf *to)
 {
 	char path[PATH_MAX];
-	(void)snprintf(path, sizeof(path), "%s%s", s->folder, file);
+	(void)!str_path(path, sizeof(path), "%s%s", s->folder, file);
 	strbuf_reset(to);
 	if (tracing_read(s->t, path, to))
 		strbuf_reset(to);
@@ -51,8 +51,8 @@ static bool event_is_on(struct stating *s, const char *system, const char *name)
 	char path[PATH_MAX];
 	struct strbuf b;
 	strbuf_init(&b);
-	(void)snprintf(path, sizeof(path), "events/%s%s%s/enable", system, name ? "/" : "",
-		       name ? name : "");
+	(void)!str_path(path, sizeof(path), "events/%s%s%s/enable", system, name ? "/" : "",
+			name ? name : "");
 	bool on = *get(s, path, &b) == '1';
 	strbuf_done(&b);
 	return on;
@@ -115,7 +115,7 @@ static void say_each_event(struct stating *s, const char *title, const char *fil
 		return;
 	strbuf_init(&b);
 	vec_for_each (&all.items, e) {
-		(void)snprintf(path, sizeof(path), "events/%s/%s/%s", e->system, e->name, file);
+		(void)!str_path(path, sizeof(path), "events/%s/%s/%s", e->system, e->name, file);
 		const char *text = get(s, path, &b);
 		if (!*text || *text == '#' || !strcmp(text, "none"))
 			continue;
@@ -137,7 +137,7 @@ static void say_buffers(struct stating *s, struct strbuf *b)
 		strbuf_char(o, '\n');
 		for (int cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++) {
 			char path[64];
-			(void)snprintf(path, sizeof(path), "per_cpu/cpu%d/buffer_size_kb", cpu);
+			(void)!str_path(path, sizeof(path), "per_cpu/cpu%d/buffer_size_kb", cpu);
 			strbuf_printf(o, "CPU %d buffer size (kb): %s\n", cpu, get(s, path, b));
 		}
 	} else {
@@ -193,13 +193,13 @@ static void say_options(struct stating *s, struct strbuf *b)
 {
 	struct sysroot root = { .dir_fd = s->t->dir };
 	char path[PATH_MAX];
-	(void)snprintf(path, sizeof(path), "%soptions", s->folder);
+	(void)!str_path(path, sizeof(path), "%soptions", s->folder);
 	DIR *d = sysroot_dir(&root, path);
 	strbuf_str(&s->app->out, "\nOptions:\n");
 	for (struct dirent *e; d && (e = readdir(d));) {
 		if (e->d_name[0] == '.')
 			continue;
-		(void)snprintf(path, sizeof(path), "options/%s", e->d_name);
+		(void)!str_path(path, sizeof(path), "options/%s", e->d_name);
 		strbuf_printf(&s->app->out, "   %s%s\n", *get(s, path, b) == '0' ? "no" : "",
 			      e->d_name);
 	}

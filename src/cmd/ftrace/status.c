@@ -32,7 +32,7 @@ static u64 lines_of(const struct tracing *t, const char *folder, const char *fil
 	struct strbuf s;
 	char path[PATH_MAX];
 	strbuf_init(&s);
-	(void)snprintf(path, sizeof(path), "%s%s", folder, file);
+	(void)!str_path(path, sizeof(path), "%s%s", folder, file);
 	if (tracing_read(t, path, &s))
 		strbuf_reset(&s);
 	const char *text = strbuf_cstr(&s);
@@ -47,7 +47,7 @@ static void word_of(const struct tracing *t, const char *folder, const char *fil
 	struct strbuf s;
 	char path[PATH_MAX];
 	strbuf_init(&s);
-	(void)snprintf(path, sizeof(path), "%s%s", folder, file);
+	(void)!str_path(path, sizeof(path), "%s%s", folder, file);
 	const char *line = tracing_line(t, path, &s);
 	const char *open = strchr(line, '[');
 	(void)snprintf(to, size, "%.*s", open ? (int)strcspn(open + 1, "]") : (int)strlen(line),
@@ -169,7 +169,7 @@ static const struct {
 static const char *reaction(const struct tracing *t, size_t i, struct strbuf *s)
 {
 	char path[PATH_MAX];
-	(void)snprintf(path, sizeof(path), "/proc/sys/kernel/%s", reactions[i].name);
+	(void)!str_path(path, sizeof(path), "/proc/sys/kernel/%s", reactions[i].name);
 	const char *value = tracing_line(t, path, s);
 	return strcmp(value, "0") ? value : "";
 }

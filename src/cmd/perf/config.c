@@ -1,6 +1,6 @@
 /*
  * perf config: settings in files of git's kind (base/ini). perf itself rewrites the whole file when one key is set and loses
- * comments and whatever stands behind a line it does not understand; here only the one line changes.
+ * comments and whatever follows a line it does not understand; here only the one line changes.
  */
 #include "session/outfile.h"
 #include "cmd/perf/perf.h"
@@ -171,9 +171,14 @@ const struct command command_perf_config = {
 	.name = "config",
 	.summary = "show and change settings in ~/.perfconfig",
 	.usage = "[OPTIONS] [SECTION.NAME[=VALUE]...]",
-	.about = "Of perf's settings, these have an effect: report.children, report.percent-limit, "
-		 "report.sort_order, stat.big-num, buildid.dir, pager.COMMAND. $PERF_CONFIG names "
-		 "a file to read instead of all others.",
+	.about = "These of perf's settings have an effect: "
+		 "report.{children,group,percent-limit,sort_order}, "
+		 "call-graph.{print-type,threshold,order,sort-key}, hist.percentage, "
+		 "diff.{order,compute}, "
+		 "annotate.{disassembler_style,hide_src_code,show_nr_samples,show_total_period}, "
+		 "stat.big-num, "
+		 "buildid.dir, pager.COMMAND. $PERF_CONFIG names a file to read instead of all "
+		 "others.",
 	.examples = config_examples,
 	.opts = config_rows,
 	.opts_size = sizeof(struct config_opts),

@@ -11,7 +11,7 @@
 typedef unsigned long long ull;
 
 struct found_symbol {
-	u64 start, end; /* end: of the next symbol behind it */
+	u64 start, end; /* end: of the next symbol after it */
 	char module[64]; /* "" of the kernel itself */
 };
 

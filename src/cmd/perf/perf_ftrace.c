@@ -33,7 +33,7 @@ struct perf_ftrace_opts {
 
 /* ---- what perf's options mean ---- */
 
-/* "thresh=10": the value behind the name; NULL: another word. */
+/* "thresh=10": the value after the name; NULL: another word. */
 static const char *value_of(const char *word, size_t len, const char *name)
 {
 	size_t n = strlen(name);
@@ -212,7 +212,7 @@ static int put_head(struct tracing_run *r)
 	struct strbuf text;
 	char path[PATH_MAX];
 	strbuf_init(&text);
-	(void)snprintf(path, sizeof(path), "%strace", r->o->setup.buffers.at[0].folder);
+	(void)!str_path(path, sizeof(path), "%strace", r->o->setup.buffers.at[0].folder);
 	int err = tracing_read(&r->o->setup.tracing, path, &text);
 	if (!err)
 		err = put_text(r, strbuf_cstr(&text), text.len);
@@ -234,7 +234,7 @@ static int begin(struct tracing_run *r, char **argv)
 		err = trace_run_empty_buffers(f);
 	if (err)
 		return err;
-	(void)snprintf(path, sizeof(path), "%strace_pipe", f->buffers.at[0].folder);
+	(void)!str_path(path, sizeof(path), "%strace_pipe", f->buffers.at[0].folder);
 	r->fd = openat(f->tracing.dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (r->fd < 0)
 		return diag_error(&app->diag, -errno, "cannot open %s/%s: %s", f->tracing.path,

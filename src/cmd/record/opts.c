@@ -42,8 +42,7 @@ static int parse_ring(const char *text, u64 *bytes, struct diag *d)
 {
 	u64 v;
 	char rings[32];
-	size_t len =
-		strcspn(text, ","); /* behind it: pages for AUX tracing, which is not recorded */
+	size_t len = strcspn(text, ","); /* after it: pages for AUX tracing, which is not recorded */
 	if (len >= sizeof(rings))
 		return diag_error(d, -EINVAL, "-m %s: expected a number of pages, or a size", text);
 	memcpy(rings, text, len);
@@ -298,7 +297,7 @@ static int list_user(struct record_session *s, const char *text)
 	for (size_t i = 0; i < nr && !err; i++) {
 		char path[32];
 		struct stat st;
-		(void)snprintf(path, sizeof(path), "proc/%d", pids[i]);
+		(void)!str_path(path, sizeof(path), "proc/%d", pids[i]);
 		if (pids[i] == getpid() || fstatat(s->root.dir_fd, path, &st, 0) || st.st_uid != uid)
 			continue;
 		s32 *slot = vec_push(&s->pids.list);

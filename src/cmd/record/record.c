@@ -590,7 +590,7 @@ static const struct opt record_rows[] = {
 	OPT_UINT('r', "realtime", struct record_opts, realtime, "PRIORITY", "Run the recorder itself as a real-time (FIFO) task"),
 	OPT_FLAG(0, "strict-freq", struct record_opts, live.strict_freq, "Fail if -F exceeds what the system allows"),
 	OPT_FLAG(0, "dry-run", struct record_opts, dry_run, "Only check the command line"),
-	OPT_INT('D', "delay", struct record_opts, delay_ms, "MS", "Start sampling after this delay; -1: when told by --control"),
+	OPT_INT('D', "delay", struct record_opts, delay_ms, "MS", "Start sampling after this delay; -1: wait for --control"),
 	OPT_STR(0, "control", struct record_opts, control, "HOW", "Take commands (enable, disable, snapshot, evlist, ping, stop): fd:IN[,ACK] or fifo:IN[,ACK]"),
 	OPT_FLAG('d', "data", struct record_opts, live.data_addr, "Record the addresses that were accessed"),
 	OPT_FLAG('W', "weight", struct record_opts, live.weight, "Record the cost of memory accesses, if the hardware supports it"),

@@ -11,7 +11,7 @@
 
 static const struct opt diff_rows[] = {
 	OPT_STR('c', "compute", struct diff_opts, compute, "HOW",
-		"delta, delta-abs (usual), ratio, wdiff:W1,W2"),
+		"delta, delta-abs (default), ratio, wdiff:W1,W2"),
 	OPT_STR('s', "sort", struct diff_opts, sort, "KEYS",
 		"sort keys: comm pid cpu socket cgroup dso sym srcline srcfile parent ... as in "
 		"report (dso,sym)"),

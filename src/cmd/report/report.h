@@ -7,7 +7,7 @@
 extern const struct opt report_rows[];
 extern const struct opt_example report_examples[];
 void report_defaults(void *opts);
-/* Words behind "--sort comm," that belong to it: how many, or -ENOMEM. */
+/* Words after "--sort comm," that belong to it: how many, or -ENOMEM. */
 int report_take_sort(struct report_opts *o, int argc, char **argv) must_check;
 /* All of --sort as one text, in `to` and as r->sort. */
 int report_join_sort(struct report *r, struct strbuf *to) must_check;

@@ -243,7 +243,7 @@ static const struct opt stat_rows[] = {
 	OPT_UINT(0, "interval-count", struct stat_opts, interval_count, "N", "Stop after N intervals"),
 	OPT_FLAG(0, "interval-clear", struct stat_opts, interval_clear, "Clear the screen before each interval"),
 	OPT_UINT(0, "timeout", struct stat_opts, timeout_ms, "MS", "Stop after MS milliseconds"),
-	OPT_INT('D', "delay", struct stat_opts, delay_ms, "MS", "Start MS milliseconds later; -1: when told by --control"),
+	OPT_INT('D', "delay", struct stat_opts, delay_ms, "MS", "Start MS milliseconds later; -1: wait for --control"),
 	OPT_UINT('r', "repeat", struct stat_opts, repeat, "N", "Run the command N times and show mean and standard deviation; 0: until Ctrl-C"),
 	OPT_STR(0, "pre", struct stat_opts, pre, "COMMAND", "Command to run before each run"),
 	OPT_STR(0, "post", struct stat_opts, post, "COMMAND", "Command to run after each run"),

@@ -613,7 +613,7 @@ static void test_bad_samples(void)
 	is_u64(o.lines.all.nr, 6 + 1, "odd samples: the one with an odd chain stays, without it");
 	ok(said(&o, "1 sample does not belong to any event"), "odd samples: of no event");
 	ok(said(&o, "2 damaged records"), "odd samples: damaged");
-	ok(said(&o, "1 corrupt call chains"), "odd samples: the chain");
+	ok(said(&o, "1 corrupt call chain was dropped"), "odd samples: the chain");
 	outcome_done(&o);
 	perfwrite_done(&w);
 }
