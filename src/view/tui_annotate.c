@@ -33,20 +33,20 @@ static const char footer[] =
 static const char help[] =
 	"\n"
 	"  Up Down PgUp PgDn Home End   move\n"
-	"  H                            the hottest instruction\n"
-	"  h                            the next hottest\n"
-	"  Enter, Right                 go where a jump goes; into what a call calls\n"
-	"  Esc, Left, Backspace         back to where that was done; then leave\n"
+	"  H                            go to the hottest instruction\n"
+	"  h                            go to the next hottest\n"
+	"  Enter, Right                 follow the jump or call\n"
+	"  Esc, Left, Backspace         go back; from the first function, leave\n"
 	"  Tab, Shift-Tab               next, previous function, heaviest first\n"
-	"  e                            the next event\n"
-	"  s                            source lines: with or without\n"
+	"  e                            next event\n"
+	"  s                            show or hide source lines\n"
 	"  /  n  N                      search, next, previous\n"
 	"  <  >                         scroll sideways\n"
 	"  ?                            this help\n"
 	"  q                            leave\n"
 	"\n"
-	"  The arrow at the left is the selected jump's, or that of a jump to the\n"
-	"  selected instruction. Percentages are of the function's own samples.\n";
+	"  The arrow at the left shows the selected jump, or a jump to the selected\n"
+	"  instruction. Percentages are shares of the function's own samples.\n";
 
 /* A line of the screen. */
 struct tui_annotate_row {

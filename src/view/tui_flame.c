@@ -40,25 +40,24 @@ static const char footer[] = "? help  arrows walk  Enter zoom  u out  0 all  / s
 
 static const char help[] =
 	"\n"
-	"  Up Down                      to the caller, to the heaviest callee\n"
-	"  Left Right                   to the neighbour\n"
-	"  h j k l                      the same\n"
-	"  Enter                        zoom: the selected frame as wide as the screen\n"
+	"  Up Down                      go to the caller, to the heaviest callee\n"
+	"  Left Right                   go to the next frame on that side\n"
+	"  h j k l                      same as Left Down Up Right\n"
+	"  Enter                        zoom in: the selected frame fills the screen\n"
 	"  u, Backspace                 zoom out by one frame\n"
-	"  0                            everything again\n"
-	"  /                            search: frames in whose name the text occurs, in\n"
-	"                               whatever case\n"
-	"  n  N                         the next, the previous of them\n"
-	"  Esc                          forget the search, then zoom out\n"
+	"  0                            zoom out completely\n"
+	"  /                            search function names, ignoring case\n"
+	"  n  N                         next, previous match\n"
+	"  Esc                          clear the search, then zoom out\n"
 	"  ?                            this help\n"
 	"  q                            quit\n"
 	"\n"
-	"  A frame is as wide as its share of all samples, callers above, heaviest\n"
-	"  first; what is too thin for a column is not drawn. The line below says of\n"
-	"  the selected frame: its share with all that it calls, its own, its name and\n"
-	"  its file. Colours: cyan programs and libraries, yellow the kernel, green\n"
-	"  inlined functions, magenta code made at run time, white tasks and what has\n"
-	"  no name.\n";
+	"  The width of a frame is its share of all samples. Callers are above their\n"
+	"  callees, heaviest first; frames narrower than a column are not drawn. The\n"
+	"  bottom line shows the selected frame: its share including callees, its own\n"
+	"  share, its name and file. Colours: cyan programs and libraries, yellow the\n"
+	"  kernel, green inlined functions, magenta JIT-compiled code, white tasks and\n"
+	"  code without a name.\n";
 
 static bool is_found(const struct flame_tui *t, u32 box)
 {

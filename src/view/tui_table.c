@@ -277,14 +277,14 @@ static void show_help(const struct table_tui *t)
 		"\n"
 		"  Up Down PgUp PgDn Home End   move\n"
 		"  Enter, +                     open or close the line's call graph\n"
-		"  e  c                         open, close it with everything below\n"
+		"  e  c                         expand, collapse it with everything below\n"
 		"  E  C                         the same for all rows\n"
-		"  /                            search: only rows in which the text occurs\n"
-		"  n  N                         next, previous line in which it occurs\n"
+		"  /                            search: show only matching rows\n"
+		"  n  N                         next, previous matching line\n"
 		"  d                            zoom: only this row's library\n"
 		"  t                            zoom: only this row's command or thread\n"
-		"  s                            order: by Self, by Children again\n"
-		"  o                            order: by the next column; the table's own again\n"
+		"  s                            sort by Self or by Children\n"
+		"  o                            sort by the next column, after the last as before\n"
 		"  Esc, Left                    back: undo the last zoom, then the search\n"
 		"  Tab, Shift-Tab               next, previous event\n"
 		"  <  >                         scroll sideways\n"
@@ -292,12 +292,10 @@ static void show_help(const struct table_tui *t)
 		"  q                            quit\n");
 	for (const struct tui_action *a = t->c->actions; a && a->key; a++)
 		strbuf_printf(&s, "  %c                            %s\n", a->key, a->help);
-	strbuf_str(&s, "\n  Percentages stay those of the whole recording; with a zoom or a search "
-		       "the\n"
-		       "  first line says what the rows that are left have together: of Self, "
-		       "where\n"
-		       "  there is that column, for what is in Children counts in several "
-		       "rows.\n");
+	strbuf_str(&s,
+		   "\n  Percentages are always shares of the whole recording. With a zoom or a\n"
+		   "  search, the first line shows the sum over the remaining rows: of Self if\n"
+		   "  there is that column, because Children counts a sample in several rows.\n");
 	tui_text("Keys", strbuf_cstr(&s));
 	strbuf_done(&s);
 }

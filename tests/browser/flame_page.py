@@ -169,7 +169,7 @@ def phases(browser):
     ok(light.js("sonde.drawn") > 0 and light.js("document.getElementById('empty').hidden"), "the sandwich begins with a function", light.text("status"))
     light.js("[...document.querySelectorAll('.row')].find(r => r.textContent.includes('target')).click()")
     light.settle()
-    ok("paths below 1/100,000 of all are not followed" in light.js("sonde.notes()"), "callers too light to be followed are said", light.js("sonde.notes()"))
+    ok("paths below 1/100,000 of the total are truncated" in light.js("sonde.notes()"), "callers too light to be followed are said", light.js("sonde.notes()"))
     light.quiet("light callers")
     low = Look(browser, "phases.html#view=sandwich", width=400, height=700)
     low.js("document.querySelector('.row').click()")
@@ -239,7 +239,7 @@ def crowd(browser):
        "4,000 others, each too thin to be drawn, have the other half together", crowds)
     c = crowds[0]
     p.page.mouse("mouseMoved", c["x"] + c["w"] / 2, c["y"] + 8)
-    ok("4,000 frames that are too thin" in p.text("tip"), "the tip says what they are", p.text("tip"))
+    ok("4,000 frames too narrow" in p.text("tip"), "the tip says what they are", p.text("tip"))
     p.page.click(c["x"] + c["w"] / 2, c["y"] + 8)
     p.settle()
     ok(abs(p.js("sonde.span") - 4000 * MS) < MS, "a click looks closer", p.js("sonde.span"))
@@ -336,7 +336,7 @@ def code(browser):
     p = Look(browser, "nocode.html")
     p.click_frame("spin")
     p.key("a")
-    ok(not p.js("document.getElementById('code').open") and "There is no code of spin" in p.text("status"), "--no-code leaves it out", p.text("status"))
+    ok(not p.js("document.getElementById('code').open") and "No code for spin" in p.text("status"), "--no-code leaves it out", p.text("status"))
 
 
 def big(browser):

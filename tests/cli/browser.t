@@ -120,7 +120,7 @@ shows '^/zzz   not found' "a search without a find says so"
 keys Escape
 gone '^/zzz' "and is forgotten"
 keys '?'
-shows 'Left Right +to the neighbour' "help"
+shows 'Left Right +go to the next frame' "help"
 keys q
 shows '^75\.00 % .* Other' "and back"
 keys q

@@ -782,8 +782,8 @@ function paint(time) {
 	if (pair) {
 		const y = layers()[1].label;
 		ctx.fillStyle = getComputedStyle(document.body).getPropertyValue("--soft");
-		ctx.fillText(`▲ who calls it${cutNote(pair.callers)}`, 2, y + 8);
-		ctx.fillText("▼ what it calls", 2, y + 22);
+		ctx.fillText(`▲ callers${cutNote(pair.callers)}`, 2, y + 8);
+		ctx.fillText("▼ callees", 2, y + 22);
 	}
 	showMore();
 	showStatus();
@@ -1044,7 +1044,7 @@ const middleOut = (text, most) => text.length <= most ? text : `${text.slice(0, 
 /* ---- tooltip and status ---- */
 
 /* Light paths to callers end early: how much of the weight that is. */
-const cutNote = v => v.cut ? ` (paths below 1/${grouped.format(Math.round(1 / PRUNE))} of all are not followed to their end)` : "";
+const cutNote = v => v.cut ? ` (paths below 1/${grouped.format(Math.round(1 / PRUNE))} of the total are truncated)` : "";
 
 function describe(v, i) {
 	const f = v.frame[i], w = v.w, all = v.w.total[0], rows = [];
@@ -1078,7 +1078,7 @@ function showCrowd(c, px, py) {
 	const w = c.to - c.from, rows = [["Total", diff ? amount(w) : `${amount(w)}, ${percent(w, c.v.w.total[0])}`]];
 	if (c.parent > 0)
 		rows.push(["Called by", nameOf(c.v.frame[c.parent])]);
-	putTip({ name: `${grouped.format(c.nr)} frames that are too thin to be drawn`, where: c.v === V ? "a click looks closer" : "", rows }, px, py);
+	putTip({ name: `${grouped.format(c.nr)} frames too narrow to draw`, where: c.v === V ? "click to zoom in" : "", rows }, px, py);
 }
 const showTip = (v, i, px, py) => putTip(describe(v, i), px, py);
 function putTip(d, px, py) {
@@ -1123,7 +1123,7 @@ function showStatus() {
 	$("reset").disabled = !S.zoom && view.aimTo - view.aimFrom >= V.w.total[0] * (1 - 1e-9);
 	const w = V.w.total[0];
 	$("empty").hidden = listOnly() || (S.view === "sandwich" ? S.focus !== NONE && pair.callees.w.total[0] > 0 : w > 0);
-	$("empty").textContent = S.view === "sandwich" && S.focus === NONE ? "Choose a function to see who calls it and what it calls." : "Nothing was sampled in this range of time.";
+	$("empty").textContent = S.view === "sandwich" && S.focus === NONE ? "Choose a function to see its callers and callees." : "No samples in this time range.";
 }
 
 /* ---- code ---- */
@@ -1132,13 +1132,13 @@ function showStatus() {
 function showCode(frame) {
 	const lines = P.code.get(frame);
 	if (!lines) {
-		$("status").textContent = frame >= 0 && frame < F ? `There is no code of ${nameOf(frame)} in this page: it has that of the heaviest functions.` : "This is no function.";
+		$("status").textContent = frame >= 0 && frame < F ? `No code for ${nameOf(frame)}: the page contains only the heaviest functions.` : "Not a function.";
 		return;
 	}
 	const all = lines.reduce((sum, l) => sum + l.weight, 0) || 1, most = lines.reduce((m, l) => Math.max(m, l.weight), 0);
 	let hottest = null;
 	$("code-title").textContent = nameOf(frame);
-	$("code-where").textContent = `${whereOf(frame)} · percentages are of the function's own ${amount(all)}`;
+	$("code-where").textContent = `${whereOf(frame)} · percentages of the function's own ${amount(all)}`;
 	$("code-lines").replaceChildren(...lines.map(l => {
 		const tr = el("tr", undefined, l.source ? "source" : "");
 		const share = el("td", l.weight ? percent(l.weight, all) : "", "share");
@@ -1415,7 +1415,7 @@ function showRows() {
 	$("list-rows").style.top = `${first * 26}px`;
 	$("list-rows").replaceChildren(...out);
 	if (!rowsShown.length)
-		$("list-rows").append(el("p", S.query ? "No function has a name like that." : "Nothing was sampled in this range of time.", "none"));
+		$("list-rows").append(el("p", S.query ? "No function matches." : "No samples in this time range.", "none"));
 	box.setAttribute("aria-activedescendant", rowsShown.length ? `row${rowAt}` : "");
 }
 function marked(name, re) {
