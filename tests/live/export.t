@@ -29,6 +29,21 @@ END
 for what in instants order calls durations fields switches names; do
 	is "$(sed -n "s/^$what //p" got)" True "$what"
 done
+# A trace that is larger than the memory it takes: written in pieces. ftrace's buffer holds all of it, however slow the reader is.
+"$SONDE" ftrace record -q -b 65536 -e raw_syscalls -o big.dat -- "$SONDE" workload syscalls 250000 2>big.err
+ok $? "a large trace" || diag "$(cat big.err)"
+python3 - "$SONDE" >got 2>&1 <<'END'
+import gzip, os, resource, subprocess, sys
+subprocess.run([sys.argv[1], "export", "--to", "perfetto", "big.dat", "-o", "big.json"], check=True)
+subprocess.run([sys.argv[1], "export", "--to", "perfetto", "big.dat", "-o", "big.json.gz"], check=True)
+used, size = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024, os.path.getsize("big.json")
+print("size", size > 50 << 20 or size)
+print("memory", used < 25 << 20 or (used, size))
+print("packed", gzip.open("big.json.gz").read() == open("big.json", "rb").read())
+END
+for what in size memory packed; do
+	is "$(sed -n "s/^$what //p" got)" True "perfetto in pieces: $what" || diag "$(cat got)"
+done
 # A live flame graph: the command's own status, and its stacks.
 exits 3 "flame of a command ends with its status" "$SONDE" flame -F 999 -o page.html -- sh -c "$SONDE workload leaf 0.5; exit 3"
 like "$err" "page.html: [0-9]+ samples, [0-9]+ lost, [0-9]+ frames.*recorder used" "says file, samples, lost, cost"
