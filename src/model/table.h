@@ -17,6 +17,7 @@ enum cell_type {
 	CELL_NS, /* u64 nanoseconds */
 	CELL_NUMBER, /* u64, as wide as it is */
 	CELL_TIME, /* u64 nanoseconds, shown as seconds with six digits, or column.digits 9 */
+	CELL_CLOCK, /* u64 nanoseconds of CPU time or age, shown as minutes: 12:34, or 12:34.56 with column.digits 2 */
 	CELL_FLOAT, /* double with column.digits decimals; NAN: nothing is known, shown as "-" */
 };
 
@@ -35,7 +36,7 @@ struct column {
 	enum cell_text text; /* of CELL_STR */
 	u32 min_width;
 	u32 fixed_width; /* cells are cut to it; 0: as wide as the widest */
-	u8 digits; /* of CELL_S64: padded with zeros to so many; of CELL_FLOAT: decimals */
+	u8 digits; /* of CELL_S64: padded with zeros to so many; of CELL_FLOAT and CELL_CLOCK: decimals */
 	bool left, right; /* other than its type does */
 	bool loose; /* no padding after it where it stands last */
 	bool last; /* it does */

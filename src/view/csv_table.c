@@ -28,6 +28,7 @@ static void one_value(const struct column *c, const union cell *v, u32 i, struct
 		if (!isnan(v->f))
 			strbuf_printf(to, "%.*f", c->digits, v->f);
 		break;
+	case CELL_CLOCK:
 	case CELL_TIME:
 		strbuf_printf(to, "%llu.%09llu", (unsigned long long)(v->u / 1000000000),
 			      (unsigned long long)(v->u % 1000000000));
@@ -51,9 +52,8 @@ static void names(const struct table *t, struct strbuf *to)
 	strbuf_char(to, '\n');
 }
 
-int csv_table(const struct table *t, double min_percent, struct strbuf *to)
+int csv_table_rows(const struct table *t, double min_percent, struct strbuf *to)
 {
-	names(t, to);
 	for (size_t row = 0; row < t->nr_rows; row++) {
 		if (table_share(t, row) < min_percent)
 			continue;
@@ -69,4 +69,10 @@ int csv_table(const struct table *t, double min_percent, struct strbuf *to)
 		strbuf_char(to, '\n');
 	}
 	return to->err;
+}
+
+int csv_table(const struct table *t, double min_percent, struct strbuf *to)
+{
+	names(t, to);
+	return csv_table_rows(t, min_percent, to);
 }

@@ -9,3 +9,5 @@
 
 /* 0 or the sticky error of `to`. */
 int csv_table(const struct table *t, double min_percent, struct strbuf *to) must_check;
+/* The same without the line of names. */
+int csv_table_rows(const struct table *t, double min_percent, struct strbuf *to) must_check;

@@ -117,6 +117,7 @@ void json_cell(const struct column *c, const union cell *v, struct json *j)
 	case CELL_U64:
 	case CELL_NUMBER:
 	case CELL_TIME:
+	case CELL_CLOCK:
 	case CELL_NS:
 	case CELL_HEX: json_put_u64(j, c->key, v->u); break;
 	case CELL_S64: json_put_s64(j, c->key, v->s); break;

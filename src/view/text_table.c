@@ -30,6 +30,35 @@ static void count_cell(u64 v, u32 width, struct strbuf *to)
 	strbuf_add(to, digits, n);
 }
 
+static void clock_cell(const struct column *c, u64 ns, struct strbuf *to)
+{
+	u64 seconds = ns / 1000000000;
+	char digits[NUM_DIGITS_MAX];
+	strbuf_u64(to, seconds / 60);
+	strbuf_char(to, ':');
+	strbuf_add(to, digits, num_u64_pad0(digits, seconds % 60, 2));
+	if (c->digits) {
+		strbuf_char(to, '.');
+		strbuf_add(to, digits, num_u64_pad0(digits, ns % 1000000000 / 10000000, 2));
+	}
+}
+
+/* What printf would write; whole numbers, which are most, by hand. */
+static void float_cell(const struct column *c, double v, struct strbuf *to)
+{
+	const double exact = 9007199254740992.0;
+	if (isnan(v)) {
+		strbuf_char(to, '-');
+	} else if (v > -exact && v < exact && v == (double)(s64)v && !(v == 0 && signbit(v))) {
+		strbuf_s64(to, (s64)v);
+		if (c->digits)
+			strbuf_char(to, '.');
+		strbuf_fill(to, '0', c->digits);
+	} else {
+		strbuf_printf(to, "%.*f", c->digits, v);
+	}
+}
+
 /* Numbers of several events, side by side. */
 static void values_cell(const struct column *c, const union cell *v, struct strbuf *to)
 {
@@ -52,7 +81,12 @@ void text_cell(const struct column *c, const union cell *v, struct strbuf *to)
 	case CELL_U64:
 	case CELL_NUMBER:
 	case CELL_NS: strbuf_u64(to, v->u); break;
-	case CELL_S64: strbuf_printf(to, "%.*lld", c->digits, (long long)v->s); break;
+	case CELL_S64:
+		if (c->digits == 1)
+			strbuf_s64(to, v->s);
+		else
+			strbuf_printf(to, "%.*lld", c->digits, (long long)v->s);
+		break;
 	case CELL_TIME:
 		if (c->digits == 9)
 			strbuf_printf(to, "%llu.%09llu", (ull)(v->u / 1000000000),
@@ -62,12 +96,8 @@ void text_cell(const struct column *c, const union cell *v, struct strbuf *to)
 				      (ull)(v->u % 1000000000 / 1000));
 		break;
 	case CELL_PERCENT: percent_cell(v->f, 0, to); break;
-	case CELL_FLOAT:
-		if (isnan(v->f))
-			strbuf_char(to, '-');
-		else
-			strbuf_printf(to, "%.*f", c->digits, v->f);
-		break;
+	case CELL_CLOCK: clock_cell(c, v->u, to); break;
+	case CELL_FLOAT: float_cell(c, v->f, to); break;
 	case CELL_HEX:
 		strbuf_str(to, "0x");
 		strbuf_hex(to, v->u);
@@ -151,6 +181,28 @@ static void add_cell(const struct table *t, size_t row, size_t col, u32 width, s
 	if (c->fixed_width && c->type == CELL_STR)
 		cell->len = min(cell->len, (size_t)c->fixed_width);
 	padded(c, cell->data, cell->len, width, to);
+}
+
+/* One line, above columns that begin at the edge. */
+static void plain_header(const struct table *t, const u32 *widths, struct strbuf *to)
+{
+	for (size_t i = 0; i < t->columns.nr; i++) {
+		struct column c = t->columns.at[i];
+		strbuf_str(to, i ? " " : "");
+		padded(&c, c.name, strlen(c.name), widths[i], to);
+	}
+	strbuf_char(to, '\n');
+}
+
+static void plain_row(const struct table *t, size_t row, const u32 *widths, struct strbuf *cell,
+		      struct strbuf *to)
+{
+	for (size_t i = 0; i < t->columns.nr; i++) {
+		if (i)
+			strbuf_char(to, ' ');
+		add_cell(t, row, i, widths[i], cell, to);
+	}
+	strbuf_char(to, '\n');
 }
 
 static void aligned_row(const struct table *t, size_t row, const u32 *widths, struct strbuf *cell,
@@ -361,7 +413,9 @@ static int row_graph(const struct table *t, size_t row, const struct text_table_
 static int add_row(const struct rows *r, size_t row, struct pen *pen, struct strbuf *to)
 {
 	const struct table *t = r->t;
-	(t->nr_levels ? level_row : aligned_row)(t, row, r->widths, &pen->cell, to);
+	(t->nr_levels	   ? level_row
+	 : r->style->plain ? plain_row
+			   : aligned_row)(t, row, r->widths, &pen->cell, to);
 	if (t->nr_levels && all_hidden_below(t, row, r->style))
 		say_hidden(t, row, r->widths, r->style, to);
 	int err = row_graph(t, row, r->style, pen, to);
@@ -462,7 +516,9 @@ int text_table(const struct table *t, const struct text_table_style *style, stru
 	if (!err)
 		err = text_table_widths(t, to->screen, r.widths);
 	if (!err && style->header)
-		(t->nr_levels ? level_header : header)(t, r.widths, to);
+		(t->nr_levels	? level_header
+		 : style->plain ? plain_header
+				: header)(t, r.widths, to);
 	if (!err)
 		err = par_each(r.workers, r.nr, write_row, &r);
 	drop_rows(&r);

@@ -11,6 +11,7 @@
 struct text_table_style {
 	const char *separator; /* NULL: aligned columns */
 	bool header;
+	bool plain; /* as ps and top: no '#', one blank between columns */
 	double min_percent; /* rows below this share of the total are left out */
 	enum text_tree_form graph; /* see text_tree */
 	enum text_tree_value value;

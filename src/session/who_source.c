@@ -1,0 +1,225 @@
+#include "session/who_source.h"
+
+#include "kern/caps.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *env_user(void *ctx, u32 uid)
+{
+	struct who_source *s = ctx;
+	return user_name(&s->names, uid);
+}
+
+static const char *env_group(void *ctx, u32 gid)
+{
+	struct who_source *s = ctx;
+	return group_name(&s->names, gid);
+}
+
+/* ---- NUMA ---- */
+
+enum { NODES_MAX = 1024, CPUS_MAX = 8192 };
+
+/* "0-3,8": every CPU of the list belongs to the node. */
+static int note_node(struct who_source *s, const char *list, s32 node)
+{
+	while (*list >= '0' && *list <= '9') {
+		char *end;
+		unsigned long from = strtoul(list, &end, 10), to = from;
+		if (*end == '-')
+			to = strtoul(end + 1, &end, 10);
+		if (to >= CPUS_MAX || from > to)
+			return 0;
+		if (to >= s->nr_nodes_cpus) {
+			u32 nr = (u32)to + 1;
+			s32 *more = realloc(s->nodes, nr * sizeof(*more));
+			if (!more)
+				return -ENOMEM;
+			for (u32 i = s->nr_nodes_cpus; i < nr; i++)
+				more[i] = -1;
+			s->nodes = more;
+			s->nr_nodes_cpus = nr;
+		}
+		for (unsigned long i = from; i <= to; i++)
+			s->nodes[i] = node;
+		list = *end == ',' ? end + 1 : end;
+	}
+	return 0;
+}
+
+static int read_nodes(struct who_source *s)
+{
+	int err = 0;
+	for (s32 node = 0; node < NODES_MAX && !err; node++) {
+		char path[64];
+		(void)snprintf(path, sizeof(path), "sys/devices/system/node/node%d/cpulist", node);
+		const char *list = sysroot_line(&s->root, path, &s->buf);
+		if (list)
+			err = note_node(s, list, node);
+		else if (node)
+			break;
+	}
+	return err;
+}
+
+static s32 node_of(void *ctx, s32 cpu)
+{
+	const struct who_source *s = ctx;
+	return cpu >= 0 && (u32)cpu < s->nr_nodes_cpus ? s->nodes[cpu] : -1;
+}
+
+/* ---- life ---- */
+
+int who_source_open(struct who_source *s, const char *path, struct diag *d)
+{
+	*s = (struct who_source){ .root.dir_fd = -1 };
+	strbuf_init(&s->buf);
+	user_names_init(&s->names, NULL);
+	int err = sysroot_open(&s->root, path);
+	if (err)
+		return diag_error(d, err, "cannot open '%s': %s", path ? path : "/", strerror(-err));
+	if (path)
+		s->names.root = &s->root;
+	s->tasks = proc_tasks_open(&s->root);
+	if (!s->tasks) {
+		err = -errno;
+		diag_error(d, err, "cannot read /proc: %s", strerror(-err));
+		diag_hint(d, "mount -t proc proc /proc");
+		return err;
+	}
+	s->who = who_new(&(struct who_env){ .ticks_per_second = (u32)sysconf(_SC_CLK_TCK),
+					    .page_bytes = (u32)sysconf(_SC_PAGESIZE),
+					    .user = env_user,
+					    .group = env_group,
+					    .node = node_of,
+					    .ctx = s });
+	return s->who ? read_nodes(s) : -ENOMEM;
+}
+
+void who_source_close(struct who_source *s)
+{
+	who_free(s->who);
+	proc_tasks_close(s->tasks);
+	user_names_done(&s->names);
+	for (unsigned i = 0; i < 2; i++)
+		vec_free(&s->system[i].cpus);
+	free(s->nodes);
+	strbuf_done(&s->buf);
+	if (s->root.dir_fd >= 0)
+		sysroot_close(&s->root);
+}
+
+int who_source_read(struct who_source *s, const struct who_opts *o, const s32 *pids, size_t nr_pids,
+		    struct diag *d)
+{
+	struct proc_tasks_opts read = {
+		.parts = who_opts_parts(o), .threads = o->threads, .pids = pids, .nr_pids = nr_pids
+	};
+	const struct task_list *now;
+	struct system_reading was = s->system[0];
+	s->system[0] = s->system[1];
+	s->system[1] = was;
+	int err = system_read(&s->root, &s->buf, &s->system[1]);
+	if (err)
+		return diag_error(d, err, "cannot read /proc/stat and /proc/meminfo: %s",
+				  strerror(-err));
+	err = proc_tasks_read(s->tasks, &read, &now);
+	if (err)
+		return diag_error(d, err, "cannot read the tasks of /proc: %s", strerror(-err));
+	s->lists[0] = s->lists[1];
+	s->lists[1] = now;
+	s->nr_rounds++;
+	return 0;
+}
+
+int who_source_table(struct who_source *s, const struct who_opts *o, struct table *to)
+{
+	bool two = s->nr_rounds > 1;
+	return who_table(s->who,
+			 &(struct who_readings){ .before = two ? s->lists[0] : NULL,
+						 .now = s->lists[1],
+						 .system_before = two ? &s->system[0] : NULL,
+						 .system_now = &s->system[1] },
+			 o, to);
+}
+
+u64 who_source_interval(const struct who_source *s)
+{
+	return s->nr_rounds > 1 ? u64_less(s->lists[1]->time_ns, s->lists[0]->time_ns) : 0;
+}
+
+/* ---- what cannot be seen ---- */
+
+static void note_denied(unsigned parts, u32 nr, struct diag *d)
+{
+	static const struct {
+		unsigned part;
+		const char *what;
+	} names[] = {
+		{ TASK_IO, "disk I/O" },
+		{ TASK_ENVIRON, "the environment" },
+		{ TASK_EXE, "the program's path" },
+		{ TASK_NAMESPACES, "namespaces" },
+		{ TASK_SMAPS, "PSS and USS" },
+		{ TASK_SOCKETS, "sockets" },
+		{ TASK_WCHAN, "the wait channel" },
+		{ TASK_CGROUP, "the cgroup" },
+		{ TASK_STATUS, "status" },
+		{ TASK_STATM, "memory" },
+		{ TASK_OOM, "OOM scores" },
+		{ TASK_AUTOGROUP, "autogroups" },
+		{ TASK_CMDLINE, "the command line" },
+		{ TASK_SCHEDSTAT, "waits for a CPU" },
+	};
+	char list[256] = "";
+	size_t len = 0;
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+		if (parts & names[i].part && len < sizeof(list))
+			len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s",
+						len ? ", " : "", names[i].what);
+	diag_note(d, "%s of %u task%s cannot be read: permission denied", len ? list : "parts", nr,
+		  nr == 1 ? "" : "s");
+	if (geteuid())
+		diag_hint(d, "run as root to see all tasks whole");
+}
+
+static void note_delays(struct who_source *s, struct diag *d)
+{
+	s64 on;
+	int err = proc_tasks_delays_error(s->tasks);
+	if (err == -EPERM) {
+		diag_note(d, "SWAPIN and IO are not known: delay accounting needs CAP_NET_ADMIN");
+		diag_hint(d, "run as root");
+	} else if (err) {
+		diag_note(d, "SWAPIN and IO are not known: taskstats: %s", strerror(-err));
+	} else if (!sysroot_s64(&s->root, "proc/sys/kernel/task_delayacct", &on) && !on) {
+		diag_note(d, "SWAPIN and IO stay 0: kernel.task_delayacct is 0");
+		diag_hint(d, "sysctl kernel.task_delayacct=1");
+	}
+}
+
+void who_source_notes(struct who_source *s, const struct who_opts *o, struct diag *d)
+{
+	enum { TOLD_HIDDEN = 1u << 31, TOLD_DELAYS = 1u << 30 };
+	const struct who_summary *sum = who_summary(s->who);
+	unsigned fresh = sum->denied_parts & ~s->told_parts;
+	if (fresh)
+		note_denied(fresh, sum->nr_denied, d);
+	s->told_parts |= fresh;
+	if (who_opts_parts(o) & TASK_DELAYS && !(s->told_parts & TOLD_DELAYS)) {
+		note_delays(s, d);
+		s->told_parts |= TOLD_DELAYS;
+	}
+	if (s->told_parts & TOLD_HIDDEN)
+		return;
+	s->told_parts |= TOLD_HIDDEN;
+	int hidden = proc_hidepid(&s->root, &s->buf);
+	if (hidden > 1 && !caps_has(caps_effective(&s->root), CAP_SYS_PTRACE)) {
+		diag_note(d, "processes of other users are hidden: /proc is mounted with hidepid=%d",
+			  hidden);
+		diag_hint(d, "run as root, or in the group of the mount option gid=");
+	}
+}
