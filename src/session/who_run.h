@@ -18,3 +18,6 @@ struct who_run_opts {
 
 /* 0, also after Ctrl-C, or negative errno with a diag. Text goes to tell->out, which is flushed after each table. */
 int who_run_batch(const struct who_run_opts *o, const struct tell *tell) must_check;
+
+/* The screen. 0; -ENOTTY: the terminal cannot draw, nothing was shown; or negative errno with a diag. Changes o->who. */
+int who_run_screen(struct who_run_opts *o, const struct tell *tell) must_check;

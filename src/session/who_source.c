@@ -131,8 +131,16 @@ int who_source_read(struct who_source *s, const struct who_opts *o, const s32 *p
 		return diag_error(d, err, "cannot read the tasks of /proc: %s", strerror(-err));
 	s->lists[0] = s->lists[1];
 	s->lists[1] = now;
-	s->nr_rounds++;
+	/* A process and its first thread have the same number and other times. */
+	s->nr_rounds = s->threads == o->threads ? s->nr_rounds + 1 : 1;
+	s->threads = o->threads;
+	s->parts = read.parts;
 	return 0;
+}
+
+bool who_source_suits(const struct who_source *s, const struct who_opts *o)
+{
+	return s->threads == o->threads && !(who_opts_parts(o) & ~s->parts);
 }
 
 int who_source_table(struct who_source *s, const struct who_opts *o, struct table *to)

@@ -15,7 +15,9 @@ struct who_source {
 	const struct task_list *lists[2];
 	s32 *nodes; /* [cpu]: NUMA */
 	u32 nr_nodes_cpus;
-	u64 nr_rounds;
+	u64 nr_rounds; /* that can be compared */
+	unsigned parts; /* of the last reading */
+	bool threads;
 	unsigned told_parts; /* that may not be read, which was said */
 };
 
@@ -25,6 +27,8 @@ void who_source_close(struct who_source *s);
 /* Reads all tasks once more. pids: only these; NULL: all. */
 int who_source_read(struct who_source *s, const struct who_opts *o, const s32 *pids, size_t nr_pids,
 		    struct diag *d) must_check;
+/* Whether the last reading has all that the options ask for. */
+bool who_source_suits(const struct who_source *s, const struct who_opts *o);
 /* What the two last readings say, into an initialised table; with one reading rates are not known. */
 int who_source_table(struct who_source *s, const struct who_opts *o, struct table *to) must_check;
 /* Nanoseconds between the two last readings. */

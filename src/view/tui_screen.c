@@ -5,6 +5,7 @@
 #include <curses.h>
 #include <errno.h>
 #include <locale.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,28 @@ bool tui_possible(void)
 	return can;
 }
 
+enum { KEY_TICK = -2 }; /* no key, but time to draw anew */
+
+/* A key, KEY_TICK, or ERR when input has ended. What curses holds already comes first. */
+static int next_key(const struct tui_screen *s)
+{
+	if (!s->tick)
+		return getch();
+	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+	int key = ERR, ready = 0;
+	timeout(0);
+	for (int i = 0; i < 2 && key == ERR; i++) {
+		key = getch();
+		if (key != ERR || i)
+			break;
+		ready = poll(&in, 1, s->wait_ms(s->ctx));
+		if (!ready)
+			break;
+	}
+	timeout(-1);
+	return key != ERR ? key : ready <= 0 ? KEY_TICK : ERR;
+}
+
 int tui_window(const struct tui_screen *s)
 {
 	int ret = 0;
@@ -36,10 +59,39 @@ int tui_window(const struct tui_screen *s)
 		s->colours();
 	while (!ret) {
 		ret = s->draw(s->ctx);
-		int key = ret ? ERR : getch();
-		ret = ret ? ret : key == ERR ? 1 : s->key(s->ctx, key);
+		int key = ret ? ERR : next_key(s);
+		ret = ret		? ret
+		      : key == KEY_TICK ? s->tick(s->ctx)
+		      : key == ERR	? 1
+					: s->key(s->ctx, key);
 	}
 	return min(ret, 0);
+}
+
+bool tui_move(int key, size_t *at, size_t nr, size_t page)
+{
+	switch (key) {
+	case KEY_UP: *at -= *at > 0; return true;
+	case KEY_DOWN: ++*at; return true;
+	case KEY_PPAGE: *at -= min(*at, page); return true;
+	case KEY_NPAGE: *at += page; return true;
+	case KEY_HOME: *at = 0; return true;
+	case KEY_END: *at = nr; return true;
+	default: return false;
+	}
+}
+
+void tui_suspend(void)
+{
+	def_prog_mode();
+	endwin();
+}
+
+void tui_resume(void)
+{
+	reset_prog_mode();
+	clearok(curscr, TRUE);
+	refresh();
 }
 
 static int run(const struct tui_screen *s, FILE *out, FILE *in)
@@ -187,16 +239,11 @@ void tui_text(const char *title, const char *text)
 		size_t rows = LINES > 2 ? (size_t)(LINES - 2) : 1, last = nr > rows ? nr - rows : 0;
 		top = min(top, last);
 		draw_text(title, text, top, shift);
-		switch (getch()) {
-		case KEY_UP:
-		case 'k': top -= top > 0; break;
-		case KEY_DOWN:
-		case 'j': top++; break;
-		case KEY_PPAGE: top -= min(top, rows); break;
-		case ' ':
-		case KEY_NPAGE: top += rows; break;
-		case KEY_HOME: top = 0; break;
-		case KEY_END: top = last; break;
+		int key = getch();
+		key = key == 'k' ? KEY_UP : key == 'j' ? KEY_DOWN : key == ' ' ? KEY_NPAGE : key;
+		if (tui_move(key, &top, last, rows))
+			continue;
+		switch (key) {
 		case KEY_RIGHT: shift += SHIFT; break;
 		case KEY_LEFT: shift -= min(shift, (int)SHIFT); break;
 		case KEY_RESIZE: break;

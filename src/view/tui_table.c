@@ -455,18 +455,12 @@ static int do_key(void *ctx, int k)
 	static const char *const libraries[] = { "dso", NULL };
 	size_t rows = page_lines(), nr = browse_nr_lines(t->b);
 	int err = 0;
+	k = k == 'k' ? KEY_UP : k == 'j' ? KEY_DOWN : k == ' ' ? KEY_NPAGE : k;
+	if (tui_move(k, &t->at, nr, rows))
+		return 0;
 	switch (k) {
 	case 'q':
 	case TUI_CTRL_C: return 1;
-	case KEY_UP:
-	case 'k': t->at -= t->at > 0; break;
-	case KEY_DOWN:
-	case 'j': t->at++; break;
-	case KEY_PPAGE: t->at -= min(t->at, rows); break;
-	case ' ':
-	case KEY_NPAGE: t->at += rows; break;
-	case KEY_HOME: t->at = 0; break;
-	case KEY_END: t->at = nr; break;
 	case '\n':
 	case KEY_ENTER:
 	case '+': err = browse_toggle(t->b, t->at); break;

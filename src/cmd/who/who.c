@@ -4,6 +4,8 @@
 #include "cmd/app/app.h"
 #include "cmd/app/commands.h"
 #include "session/who_run.h"
+#include "session/who_settings.h"
+#include "view/tui_screen.h"
 
 #include <errno.h>
 #include <string.h>
@@ -103,7 +105,9 @@ static int parse_filters(struct app *app, const struct who_cmd_opts *o, struct w
 
 static int parse_columns(struct app *app, const struct who_cmd_opts *o, struct who_opts *to)
 {
-	int err = who_opts_columns(to, o->io ? io_columns : NULL, &app->diag);
+	int err = 0;
+	if (o->io || !to->columns.list.nr)
+		err = who_opts_columns(to, o->io ? io_columns : NULL, &app->diag);
 	if (!err && o->columns)
 		err = who_opts_columns(to, o->columns, &app->diag);
 	if (!err)
@@ -123,18 +127,17 @@ static int parse_columns(struct app *app, const struct who_cmd_opts *o, struct w
 static int parse_all(struct app *app, const struct who_cmd_opts *o, struct who_run_opts *run)
 {
 	struct who_opts *w = &run->who;
-	w->threads = o->threads || (o->io && !o->by);
-	w->command_lines = o->command_lines;
-	w->no_idle = o->no_idle;
-	w->tree = o->tree;
-	w->reversed = o->reversed;
+	w->threads |= o->threads || (o->io && !o->by);
+	w->command_lines |= o->command_lines;
+	w->no_idle |= o->no_idle;
+	w->tree = !o->by && (w->tree || o->tree);
+	w->reversed |= o->reversed;
 	w->max_rows = (u32)min(o->max_rows, (u64)UINT32_MAX);
 	run->rounds = o->rounds;
 	run->csv = o->csv;
-	run->per_cpu = o->per_cpu;
+	run->per_cpu |= o->per_cpu;
 	run->disks = o->io;
 	run->root = o->root;
-	run->delay_ns = NS_PER_SEC;
 	int err = o->delay ? clock_parse(o->delay, &run->delay_ns) : 0;
 	if (err || !run->delay_ns)
 		return diag_error(&app->diag, -EINVAL, "invalid delay '%s'", o->delay);
@@ -148,6 +151,21 @@ static int parse_all(struct app *app, const struct who_cmd_opts *o, struct who_r
 	return err;
 }
 
+/* On a terminal, unless something else was asked for. */
+static bool wants_screen(struct app *app, const struct who_cmd_opts *o)
+{
+	return !o->batch && !o->csv && !app->json && !o->rounds && app_may_draw(app) &&
+	       tui_possible();
+}
+
+static int run_it(struct app *app, struct who_run_opts *run, bool screen)
+{
+	struct tell tell = app_tell(app);
+	app_live(app);
+	int err = screen ? who_run_screen(run, &tell) : -ENOTTY;
+	return err == -ENOTTY ? who_run_batch(run, &tell) : err;
+}
+
 static int who_cmd_run(struct app *app, void *opts, int argc, char **argv)
 {
 	const struct who_cmd_opts *o = opts;
@@ -155,23 +173,28 @@ static int who_cmd_run(struct app *app, void *opts, int argc, char **argv)
 		s32 *at;
 		size_t nr, cap;
 	} pids = { 0 };
-	struct who_run_opts run = { 0 };
+	struct who_run_opts run = { .delay_ns = NS_PER_SEC };
 	if (argc)
 		return app_usage(app, "unexpected argument '%s'", argv[0]);
 	int err = o->list ? list_columns(app) : 0;
 	if (o->list)
 		return err ? app_fail(app, err) : APP_DONE;
 	who_opts_init(&run.who);
-	err = parse_all(app, o, &run);
+	bool screen = wants_screen(app, o);
+	if (screen)
+		err = who_settings_load(&(struct who_settings){ .who = &run.who,
+								.delay_ns = &run.delay_ns,
+								.per_cpu = &run.per_cpu },
+					&app->diag);
+	if (!err)
+		err = parse_all(app, o, &run);
 	if (!err)
 		err = parse_pids(app, &o->pids, &pids);
 	int status = err == -ENOMEM ? app_fail(app, err) : err ? app_usage_said(app) : APP_DONE;
 	if (!err) {
 		run.pids = o->pids.items.nr ? pids.at : NULL;
 		run.nr_pids = pids.nr;
-		struct tell tell = app_tell(app);
-		app_live(app);
-		err = who_run_batch(&run, &tell);
+		err = run_it(app, &run, screen);
 		status = err ? app_fail(app, err) : APP_DONE;
 	}
 	vec_free(&pids);
@@ -219,6 +242,7 @@ static const struct opt who_rows[] = {
 };
 
 static const struct opt_example who_examples[] = {
+	{ "who", "the live screen: ? shows its keys" },
 	{ "who -b -n 1", "processes by CPU usage in one second, with the state of the machine" },
 	{ "who -b -H -p 1234", "the threads of a process, every second until Ctrl-C" },
 	{ "who -b -n 1 --by CGROUP", "the same, added up by control group" },
