@@ -198,13 +198,13 @@ static void elapsed(who_in *w, row_in *r, union cell *to)
 static void memory_percent(who_in *w, row_in *r, union cell *to)
 {
 	u64 total = w->in.system_now ? w->in.system_now->mem_total_kb : 0;
-	u64 kb = r->t->rss_pages * (w->env.page_bytes / 1024);
+	u64 kb = r->t->resident_pages * (w->env.page_bytes / 1024);
 	to->f = total ? 100.0 * (double)kb / (double)total : NAN;
 }
 
 static void used(who_in *w, row_in *r, union cell *to)
 {
-	to->f = (double)(r->t->rss_pages * (w->env.page_bytes / 1024) + r->t->swap_kb);
+	to->f = (double)(r->t->resident_pages * (w->env.page_bytes / 1024) + r->t->swap_kb);
 }
 
 static void node(who_in *w, row_in *r, union cell *to)
@@ -474,13 +474,13 @@ const struct who_column who_columns[] = {
 	{ "TIME+", "cpu_time_ns", "CPU Time, hundredths", CELL_CLOCK, 9, 2, .adds = true,
 	  .cell = cpu_time },
 	{ "%MEM", "memory_percent", "Memory Usage (RES)", CELL_FLOAT, 5, 1, .adds = true,
-	  .cell = memory_percent },
+	  .parts = TASK_STATM, .cell = memory_percent },
 	{ "VIRT", "virtual_kib", "Virtual Image (KiB)", CELL_NUMBER, 8, .adds = true,
 	  VALUE(U64, virtual_bytes), .mul = 1, .div = 1024 },
 	{ "SWAP", "swap_kib", "Swapped Size (KiB)", CELL_FLOAT, 6, .adds = true,
 	  .parts = TASK_STATUS, VALUE(U64, swap_kb) },
-	{ "RES", "resident_kib", "Resident Size (KiB)", CELL_NUMBER, 7, .adds = true,
-	  PAGES(rss_pages) },
+	{ "RES", "resident_kib", "Resident Size (KiB)", CELL_FLOAT, 7, .adds = true,
+	  .parts = TASK_STATM, PAGES(resident_pages) },
 	{ "CODE", "code_kib", "Code Size (KiB)", CELL_FLOAT, 6, .adds = true, .parts = TASK_STATM,
 	  PAGES(text_pages) },
 	{ "DATA", "data_kib", "Data+Stack (KiB)", CELL_FLOAT, 7, .adds = true, .parts = TASK_STATM,
@@ -518,7 +518,7 @@ const struct who_column who_columns[] = {
 	{ "vMn", "minor_faults_delta", "Minor Faults delta", CELL_NUMBER, 3, .adds = true,
 	  DELTA(min_faults) },
 	{ "USED", "used_kib", "Res+Swap Size (KiB)", CELL_FLOAT, 7, .adds = true,
-	  .parts = TASK_STATUS, .cell = used },
+	  .parts = TASK_STATUS | TASK_STATM, .cell = used },
 	{ "nsIPC", "ns_ipc", "IPC namespace Inode", CELL_FLOAT, 10, .ascending = true,
 	  .parts = TASK_NAMESPACES, NS(TASK_NS_IPC) },
 	{ "nsMNT", "ns_mnt", "MNT namespace Inode", CELL_FLOAT, 10, .ascending = true,

@@ -134,5 +134,5 @@ int who_run_batch(const struct who_run_opts *o, const struct tell *tell)
 		err = loop_run(loop);
 	who_source_close(&b.source);
 	loop_free(loop);
-	return err == -EPIPE ? 0 : err; /* `who -b | head` */
+	return err;
 }

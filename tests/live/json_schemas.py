@@ -13,6 +13,8 @@ SONDE, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
 SCHEMAS = SOURCE / "doc" / "json"
 DATA = SOURCE / "tests" / "data" / "trace"
 
+ALL_COLUMNS = ",".join(line.split()[0] for line in subprocess.run([SONDE, "who", "-O"], stdout=subprocess.PIPE, check=True).stdout.decode().splitlines())
+
 # Schema, what is read (a value, or a value a line; from standard error where a command leaves standard output to the one it runs), arguments.
 CASES = [
     ("record", "value", "record -o one.data -F 999 -g -- SONDE workload leaf 0.1"),
@@ -56,6 +58,10 @@ CASES = [
     ("kallsyms", "value", "kallsyms vfs_read"),
     ("flame", "value", "flame -o flame.html one.data"),
     ("export", "value", "export -i one.data --to pprof -o one.pb"),
+    ("who", "lines", "who -b -n 2 -d 0.05"),
+    ("who", "lines", "who -b -n 1 -d 0.05 -H -o " + ALL_COLUMNS),
+    ("who", "lines", "who -b -n 1 -d 0.05 --by CGROUP -o +READ/s,+SOCKETS"),
+    ("who-columns", "value", "who -O"),
     ("help", "value", "help"),
     ("help", "value", "help record"),
     ("help", "value", "help ftrace"),
@@ -99,7 +105,7 @@ CASES = [
     ("ftrace-check-events", "value", "ftrace check-events"),
 ]
 # Lists that must not be empty, so that a schema is not kept by printing nothing.
-FULL = {"ftrace-hist": lambda v: v["rows"], "ftrace-functions": lambda v: v, "report": lambda v: v["events"][0]["rows"], "script": lambda v: v, "annotate": lambda v: v[0]["instructions"], "diff": lambda v: v[0]["rows"]}
+FULL = {"who": lambda v: v["tasks"], "ftrace-hist": lambda v: v["rows"], "ftrace-functions": lambda v: v, "report": lambda v: v["events"][0]["rows"], "script": lambda v: v, "annotate": lambda v: v[0]["instructions"], "diff": lambda v: v[0]["rows"]}
 
 count = 0
 

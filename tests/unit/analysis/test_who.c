@@ -40,8 +40,8 @@ static struct task *add(struct task_list *l, s32 pid, s32 tid, s32 ppid, const c
 			    .user_ticks = ticks,
 			    .start_ticks = (u64)pid,
 			    .state = 'S',
-			    .rss_pages = 256,
-			    .parts = TASK_STAT | TASK_OWNER | TASK_CGROUP,
+			    .resident_pages = 256,
+			    .parts = TASK_STAT | TASK_STATM | TASK_OWNER | TASK_CGROUP,
 			    .uid = { uid, uid, uid, uid } };
 	snprintf(t->comm, sizeof(t->comm), "%s", comm);
 	return t;
