@@ -2,8 +2,9 @@
  * A row is a task of the newer reading with the one it was in the older one. Both lists are in the same order, so that one walk
  * over both joins them. Cells are made for rows that stay, sort keys once a row.
  */
-#include "analysis/who_impl.h"
+#include "analysis/who.h"
 
+#include "analysis/who_impl.h"
 #include "base/str.h"
 
 #include <errno.h>

@@ -71,7 +71,7 @@ struct cpu_state {
 	struct open_stack irqs;
 };
 
-struct task {
+struct chrome_task {
 	s32 pid, tid;
 	u32 comm;
 	u64 call_since_ns; /* a system call on its way */
@@ -89,7 +89,7 @@ struct chrome_trace {
 	struct json j;
 	struct strtab names;
 	struct dict task_at; /* tid -> index into tasks */
-	VEC(struct task) tasks;
+	VEC(struct chrome_task) tasks;
 	VEC(struct cpu_state) cpus;
 	VEC(struct chrome_event_use) uses;
 	struct calls calls;
@@ -226,16 +226,16 @@ static void put_flow(struct chrome_trace *t, const char *ph, s64 cpu, u64 ns, u6
 
 /* ---- what there is ---- */
 
-static struct task *task_of(struct chrome_trace *t, s32 pid, s32 tid)
+static struct chrome_task *task_of(struct chrome_trace *t, s32 pid, s32 tid)
 {
 	u32 fresh = (u32)t->tasks.nr, got;
 	if (dict_add(&t->task_at, (u32)tid, fresh, &got))
 		return NULL;
 	if (got == fresh && !vec_push(&t->tasks))
 		return NULL;
-	struct task *n = &t->tasks.at[got];
+	struct chrome_task *n = &t->tasks.at[got];
 	if (got == fresh)
-		*n = (struct task){ .pid = pid, .tid = tid, .comm = COMM_UNNAMED(tid) };
+		*n = (struct chrome_task){ .pid = pid, .tid = tid, .comm = COMM_UNNAMED(tid) };
 	return n;
 }
 
@@ -273,7 +273,7 @@ static void end_run(struct chrome_trace *t, s32 cpu, struct cpu_state *c, u64 no
 {
 	/* Nothing is shown for an idle CPU. */
 	if (c->known && c->pid) {
-		struct task *who = task_of(t, c->pid, c->pid);
+		struct chrome_task *who = task_of(t, c->pid, c->pid);
 		char name[32];
 		put_slice(t, strtab_str(&t->names, c->comm), TRACK_CPUS, cpu, c->since_ns, now,
 			  "tid", (u32)c->pid);
@@ -301,7 +301,7 @@ static int on_switch(struct chrome_trace *t, const struct sample *s,
 	c->comm = (u32)name;
 	c->pid = (s32)number(s, u->number);
 	c->known = true;
-	struct task *next = c->pid ? task_of(t, c->pid, c->pid) : NULL;
+	struct chrome_task *next = c->pid ? task_of(t, c->pid, c->pid) : NULL;
 	if (next && next->flow) {
 		put_flow(t, "f", s->cpu, s->time_ns, next->flow);
 		next->flow = 0;
@@ -313,7 +313,7 @@ static int on_wakeup(struct chrome_trace *t, const struct sample *s,
 		     const struct chrome_event_use *u)
 {
 	s32 pid = (s32)number(s, u->number);
-	struct task *woken = pid > 0 ? task_of(t, pid, pid) : NULL;
+	struct chrome_task *woken = pid > 0 ? task_of(t, pid, pid) : NULL;
 	struct cpu_state *c = cpu_of(t, s->cpu);
 	/* An arrow needs a slice to begin in: an idle CPU has none. */
 	if (!woken || woken->flow || !c || !c->known || !c->pid)
@@ -379,13 +379,14 @@ static int on_irq(struct chrome_trace *t, const struct sample *s, const struct c
 
 /* ---- calls ---- */
 
-static const char *call_name(const struct chrome_trace *t, const struct task *n)
+static const char *call_name(const struct chrome_trace *t, const struct chrome_task *n)
 {
 	const char *title = t->uses.at[n->call_event].title, *name = strchr(title, ':');
 	return name && str_starts(name + 1, "sys_enter_") ? name + 11 : "system call";
 }
 
-static void on_call(struct chrome_trace *t, const struct sample *s, struct task *n, bool enters)
+static void on_call(struct chrome_trace *t, const struct sample *s, struct chrome_task *n,
+		    bool enters)
 {
 	if (enters) {
 		n->call_since_ns = s->time_ns;
@@ -404,7 +405,7 @@ static s64 call_track(const struct sample *s)
 }
 
 static int on_function(struct chrome_trace *t, const struct sample *s,
-		       const struct chrome_event_use *u, struct task *n)
+		       const struct chrome_event_use *u, struct chrome_task *n)
 {
 	struct call_event e = call_read(&u->call, s);
 	struct call_done done;
@@ -454,7 +455,7 @@ static u32 mark_text(const struct sample *s, const struct chrome_event_use *u, c
 
 /* "B|1234|name", "E|1234", "C|1234|name|5": how programs (Android's among them) write slices and counters. */
 static int on_mark(struct chrome_trace *t, const struct sample *s, const struct chrome_event_use *u,
-		   struct task *n)
+		   struct chrome_task *n)
 {
 	char line[NAME_MAX_LEN];
 	u32 len = mark_text(s, u, line, sizeof(line));
@@ -488,7 +489,7 @@ static int on_mark(struct chrome_trace *t, const struct sample *s, const struct 
 }
 
 static void on_counter(struct chrome_trace *t, const struct sample *s,
-		       const struct chrome_event_use *u, const struct task *n)
+		       const struct chrome_event_use *u, const struct chrome_task *n)
 {
 	char name[NAME_MAX_LEN];
 	u32 len = 0;
@@ -622,7 +623,7 @@ static void on_gap(struct chrome_trace *t, const struct sample *s)
 }
 
 static int on_event(struct chrome_trace *t, const struct sample *s,
-		    const struct chrome_event_use *u, struct task *n)
+		    const struct chrome_event_use *u, struct chrome_task *n)
 {
 	switch (u->means) {
 	case MEANS_SWITCH: return on_switch(t, s, u);
@@ -649,7 +650,7 @@ static int put_event(struct chrome_trace *t, const struct sample *s)
 	if (s->missed)
 		on_gap(t, s);
 	const struct chrome_event_use *u = use_of(t, s);
-	struct task *n = u ? task_of(t, s->pid, s->tid) : NULL;
+	struct chrome_task *n = u ? task_of(t, s->pid, s->tid) : NULL;
 	if (!n)
 		return -ENOMEM;
 	n->comm = s->comm;
@@ -772,7 +773,7 @@ static void end_open(struct chrome_trace *t)
 	for (size_t i = 0; i < t->cpus.nr; i++)
 		end_run(t, (s32)i, &t->cpus.at[i], t->last_ns);
 	for (size_t i = 0; i < t->tasks.nr; i++) {
-		struct task *n = &t->tasks.at[i];
+		struct chrome_task *n = &t->tasks.at[i];
 		if (n->in_call && n->call_gap == t->nr_gaps)
 			put_slice(t, call_name(t, n), n->pid, n->tid, n->call_since_ns, t->last_ns,
 				  "unfinished", 1);

@@ -21,7 +21,7 @@ enum {
 };
 
 /* What is kept of a task beside its row. */
-struct held {
+struct held_task {
 	s32 pid, tid;
 	int stat_fd; /* -1: the limit is reached */
 	u64 stat_hash;
@@ -39,7 +39,7 @@ struct proc_tasks {
 	bool is_procfs; /* else a fake tree, in which files have whatever owner */
 	size_t files_max, files_open; /* of held ones */
 	struct task_list lists[2];
-	VEC(struct held) held[2]; /* [task of that list] */
+	VEC(struct held_task) held[2]; /* [task of that list] */
 	unsigned now; /* which list is filled next */
 	bool threads; /* what the list before has */
 	struct id_list ids, tids;
@@ -136,14 +136,14 @@ static ssize_t read_fd(int fd, char *to, size_t room)
 	return n < 0 ? -errno : n;
 }
 
-struct reading {
+struct task_look {
 	struct proc_tasks *p;
 	const struct proc_tasks_opts *o;
 	struct task_list *list;
 	struct task *task;
 };
 
-static ssize_t read_leaf(const struct reading *r, const char *leaf, char *to, size_t room)
+static ssize_t read_leaf(const struct task_look *r, const char *leaf, char *to, size_t room)
 {
 	char path[PATH_ROOM];
 	const struct task *t = r->task;
@@ -157,7 +157,7 @@ static ssize_t read_leaf(const struct reading *r, const char *leaf, char *to, si
 }
 
 /* One part: read and parsed, refused, or not there. */
-static ssize_t read_part(const struct reading *r, unsigned part, const char *leaf, size_t room)
+static ssize_t read_part(const struct task_look *r, unsigned part, const char *leaf, size_t room)
 {
 	ssize_t n = read_leaf(r, leaf, r->p->buf, room);
 	if (n == -EACCES || n == -EPERM)
@@ -165,7 +165,7 @@ static ssize_t read_part(const struct reading *r, unsigned part, const char *lea
 	return n;
 }
 
-static void parse_part(const struct reading *r, unsigned part, const char *leaf,
+static void parse_part(const struct task_look *r, unsigned part, const char *leaf,
 		       bool (*parse)(const char *, size_t, struct task *))
 {
 	ssize_t n = read_part(r, part, leaf, FILE_ROOM);
@@ -173,7 +173,7 @@ static void parse_part(const struct reading *r, unsigned part, const char *leaf,
 		r->task->parts |= part;
 }
 
-static void status_part(const struct reading *r)
+static void status_part(const struct task_look *r)
 {
 	const char *groups = NULL;
 	size_t len = 0;
@@ -189,7 +189,7 @@ static void status_part(const struct reading *r)
  * The owner of /proc/PID is the effective user, but root (or nobody, in a user namespace) for a task that may not be dumped, such as one
  * that has changed its user: then status says who it is. known: it was asked for last time, and the task has not run since.
  */
-static void owner_part(const struct reading *r, bool known)
+static void owner_part(const struct task_look *r, bool known)
 {
 	struct task *t = r->task;
 	struct stat st;
@@ -215,7 +215,7 @@ static void owner_part(const struct reading *r, bool known)
 }
 
 /* A file whose NULs or newlines stand between parts: they become `between`. */
-static void text_part(const struct reading *r, unsigned part, const char *leaf, char old,
+static void text_part(const struct task_look *r, unsigned part, const char *leaf, char old,
 		      char between, u32 *to)
 {
 	char *buf = r->p->buf;
@@ -230,7 +230,7 @@ static void text_part(const struct reading *r, unsigned part, const char *leaf, 
 	*to = task_list_add_text(r->list, buf, (size_t)n);
 }
 
-static ssize_t read_link(const struct reading *r, unsigned part, const char *leaf)
+static ssize_t read_link(const struct task_look *r, unsigned part, const char *leaf)
 {
 	char path[PATH_ROOM];
 	const struct task *t = r->task;
@@ -241,7 +241,7 @@ static ssize_t read_link(const struct reading *r, unsigned part, const char *lea
 	return n;
 }
 
-static void namespaces_part(const struct reading *r)
+static void namespaces_part(const struct task_look *r)
 {
 	static const char *const leaves[TASK_NS_NR] = {
 		[TASK_NS_CGROUP] = "ns/cgroup", [TASK_NS_IPC] = "ns/ipc",
@@ -257,7 +257,7 @@ static void namespaces_part(const struct reading *r)
 	}
 }
 
-static void sockets_part(const struct reading *r)
+static void sockets_part(const struct task_look *r)
 {
 	char path[PATH_ROOM], link[64];
 	struct task *t = r->task;
@@ -280,7 +280,7 @@ static void sockets_part(const struct reading *r)
 	t->parts |= TASK_SOCKETS;
 }
 
-static bool read_number(const struct reading *r, unsigned part, const char *leaf, s64 *ret)
+static bool read_number(const struct task_look *r, unsigned part, const char *leaf, s64 *ret)
 {
 	char text[32];
 	ssize_t n = read_leaf(r, leaf, text, sizeof(text) - 1);
@@ -294,7 +294,7 @@ static bool read_number(const struct reading *r, unsigned part, const char *leaf
 	return !num_parse_s64(text, 10, ret);
 }
 
-static void oom_part(const struct reading *r)
+static void oom_part(const struct task_look *r)
 {
 	s64 adj, score;
 	if (!read_number(r, TASK_OOM, "oom_score_adj", &adj) ||
@@ -305,7 +305,7 @@ static void oom_part(const struct reading *r)
 	r->task->parts |= TASK_OOM;
 }
 
-static void login_part(const struct reading *r)
+static void login_part(const struct task_look *r)
 {
 	s64 uid;
 	if (!read_number(r, TASK_LOGIN, "loginuid", &uid))
@@ -314,7 +314,7 @@ static void login_part(const struct reading *r)
 	r->task->parts |= TASK_LOGIN;
 }
 
-static void delays_part(const struct reading *r)
+static void delays_part(const struct task_look *r)
 {
 	struct proc_tasks *p = r->p;
 	struct task_delays d;
@@ -335,7 +335,7 @@ static void delays_part(const struct reading *r)
 	r->task->parts |= TASK_DELAYS;
 }
 
-static void other_parts(const struct reading *r, bool same)
+static void other_parts(const struct task_look *r, bool same)
 {
 	unsigned parts = r->o->parts;
 	struct task *t = r->task;
@@ -382,7 +382,7 @@ static void other_parts(const struct reading *r, bool same)
 /* ---- one task ---- */
 
 /* The stat file, open or opened now: its length or negative errno. Whether it may stay open depends on how many do. */
-static ssize_t read_stat(struct proc_tasks *p, const struct proc_tasks_opts *o, struct held *h)
+static ssize_t read_stat(struct proc_tasks *p, const struct proc_tasks_opts *o, struct held_task *h)
 {
 	char path[PATH_ROOM];
 	if (h->stat_fd >= 0) {
@@ -410,9 +410,9 @@ static ssize_t read_stat(struct proc_tasks *p, const struct proc_tasks_opts *o, 
 
 /* was: what is known of it; NULL: nothing. before: its row in the list before. 1, 0: it is gone, or -ENOMEM. */
 static int read_task(struct proc_tasks *p, const struct proc_tasks_opts *o, s32 pid, s32 tid,
-		     struct held *was, const struct task *before)
+		     struct held_task *was, const struct task *before)
 {
-	struct held h = { .pid = pid, .tid = tid, .stat_fd = was ? was->stat_fd : -1 };
+	struct held_task h = { .pid = pid, .tid = tid, .stat_fd = was ? was->stat_fd : -1 };
 	ssize_t n = read_stat(p, o, &h);
 	if (was)
 		was->stat_fd = -1; /* closed, or moved on */
@@ -422,7 +422,7 @@ static int read_task(struct proc_tasks *p, const struct proc_tasks_opts *o, s32 
 	h.stat_hash = hash_text(p->buf, (size_t)n, hash_seed());
 	bool same = before && h.stat_hash == was->stat_hash;
 	struct task *t = vec_push(&list->tasks);
-	struct held *slot = vec_push(&p->held[p->now]);
+	struct held_task *slot = vec_push(&p->held[p->now]);
 	if (!t || !slot)
 		goto no_memory;
 	if (same) {
@@ -447,7 +447,7 @@ static int read_task(struct proc_tasks *p, const struct proc_tasks_opts *o, s32 
 	t->pid = pid;
 	t->tid = tid;
 	*slot = h;
-	struct reading r = { p, o, list, t };
+	struct task_look r = { p, o, list, t };
 	other_parts(&r, same);
 	return list->text.err ? list->text.err : 1;
 no_memory:
@@ -527,13 +527,13 @@ static int list_tids(struct proc_tasks *p, s32 pid)
 }
 
 /* The lists are walked side by side: both are in the same order. */
-struct walk {
+struct list_walk {
 	const struct task_list *old;
-	struct held *held;
+	struct held_task *held;
 	size_t nr, at;
 };
 
-static void drop_held(struct proc_tasks *p, struct held *h)
+static void drop_held(struct proc_tasks *p, struct held_task *h)
 {
 	if (h->stat_fd < 0)
 		return;
@@ -542,14 +542,14 @@ static void drop_held(struct proc_tasks *p, struct held *h)
 	p->files_open--;
 }
 
-static int walk_task(struct proc_tasks *p, const struct proc_tasks_opts *o, struct walk *w, s32 pid,
-		     s32 tid)
+static int walk_task(struct proc_tasks *p, const struct proc_tasks_opts *o, struct list_walk *w,
+		     s32 pid, s32 tid)
 {
 	while (w->at < w->nr && (w->held[w->at].pid < pid ||
 				 (w->held[w->at].pid == pid && w->held[w->at].tid < tid)))
 		drop_held(p, &w->held[w->at++]);
 	bool known = w->at < w->nr && w->held[w->at].pid == pid && w->held[w->at].tid == tid;
-	struct held *was = known ? &w->held[w->at] : NULL;
+	struct held_task *was = known ? &w->held[w->at] : NULL;
 	const struct task *before = known ? &w->old->tasks.at[w->at] : NULL;
 	w->at += known;
 	return min(read_task(p, o, pid, tid, was, before), 0);
@@ -561,7 +561,7 @@ int proc_tasks_read(struct proc_tasks *p, const struct proc_tasks_opts *o,
 	struct timespec now = { 0 };
 	unsigned old = !p->now;
 	struct task_list *list = &p->lists[p->now];
-	struct walk w = { &p->lists[old], p->held[old].at, p->held[old].nr, 0 };
+	struct list_walk w = { &p->lists[old], p->held[old].at, p->held[old].nr, 0 };
 	p->held[p->now].nr = 0;
 	if (p->threads != o->threads) { /* a leader's files are others then */
 		vec_for_each (&p->held[old], h)

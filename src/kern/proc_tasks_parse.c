@@ -2,18 +2,18 @@
 
 #include <string.h>
 
-struct text {
+struct proc_text {
 	const char *at, *end;
 };
 
-static void skip_blanks(struct text *t)
+static void skip_blanks(struct proc_text *t)
 {
 	while (t->at < t->end && (*t->at == ' ' || *t->at == '\t'))
 		t->at++;
 }
 
 /* Decimal with a sign; what is larger than 64 bits wraps, as the kernel's own counters do. */
-static bool next_u64(struct text *t, u64 *ret)
+static bool next_u64(struct proc_text *t, u64 *ret)
 {
 	skip_blanks(t);
 	bool negative = t->at < t->end && *t->at == '-';
@@ -26,7 +26,7 @@ static bool next_u64(struct text *t, u64 *ret)
 	return t->at > digits;
 }
 
-static bool next_s32(struct text *t, s32 *ret)
+static bool next_s32(struct proc_text *t, s32 *ret)
 {
 	u64 v;
 	bool ok = next_u64(t, &v);
@@ -34,7 +34,7 @@ static bool next_s32(struct text *t, s32 *ret)
 	return ok;
 }
 
-static bool skip_fields(struct text *t, unsigned nr)
+static bool skip_fields(struct proc_text *t, unsigned nr)
 {
 	u64 v;
 	while (nr--)
@@ -49,7 +49,7 @@ static bool skip_fields(struct text *t, unsigned nr)
  */
 bool task_parse_stat(const char *text, size_t len, struct task *t)
 {
-	struct text in = { text, text + len };
+	struct proc_text in = { text, text + len };
 	const char *open = memchr(text, '(', len), *close = memrchr(text, ')', len);
 	s32 tid;
 	u64 v;
@@ -83,7 +83,7 @@ bool task_parse_stat(const char *text, size_t len, struct task *t)
 
 bool task_parse_statm(const char *text, size_t len, struct task *t)
 {
-	struct text in = { text, text + len };
+	struct proc_text in = { text, text + len };
 	return next_u64(&in, &t->size_pages) && next_u64(&in, &t->resident_pages) &&
 	       next_u64(&in, &t->shared_pages) && next_u64(&in, &t->text_pages) &&
 	       skip_fields(&in, 1) && next_u64(&in, &t->data_pages) &&
@@ -92,7 +92,7 @@ bool task_parse_statm(const char *text, size_t len, struct task *t)
 
 bool task_parse_schedstat(const char *text, size_t len, struct task *t)
 {
-	struct text in = { text, text + len };
+	struct proc_text in = { text, text + len };
 	return next_u64(&in, &t->run_ns) && next_u64(&in, &t->wait_ns) && next_u64(&in, &t->slices);
 }
 
@@ -108,17 +108,17 @@ struct line_field {
 		.name = word, .offset = offsetof(type, member)                                     \
 	}
 
-static bool next_line(struct text *in, struct text *line)
+static bool next_line(struct proc_text *in, struct proc_text *line)
 {
 	if (in->at >= in->end)
 		return false;
 	const char *nl = memchr(in->at, '\n', (size_t)(in->end - in->at));
-	*line = (struct text){ in->at, nl ? nl : in->end };
+	*line = (struct proc_text){ in->at, nl ? nl : in->end };
 	in->at = nl ? nl + 1 : in->end;
 	return true;
 }
 
-static bool begins(struct text *line, const char *word)
+static bool begins(struct proc_text *line, const char *word)
 {
 	size_t n = strlen(word);
 	if ((size_t)(line->end - line->at) < n || memcmp(line->at, word, n) != 0)
@@ -128,10 +128,11 @@ static bool begins(struct text *line, const char *word)
 }
 
 /* How many of the fields there were. A field is looked for from where the last one was found on, since the kernel keeps the order. */
-static unsigned line_fields(struct text in, const struct line_field *fields, unsigned nr, void *to)
+static unsigned line_fields(struct proc_text in, const struct line_field *fields, unsigned nr,
+			    void *to)
 {
 	unsigned found = 0, next = 0;
-	for (struct text line; next_line(&in, &line);)
+	for (struct proc_text line; next_line(&in, &line);)
 		for (unsigned i = 0; i < nr; i++) {
 			const struct line_field *f = &fields[(next + i) % nr];
 			if (!begins(&line, f->name))
@@ -153,7 +154,7 @@ static const struct line_field status_fields[] = {
 	LINE_FIELD(struct task, "nonvoluntary_ctxt_switches:", other_switches),
 };
 
-static bool next_ids(struct text *line, u32 *ids)
+static bool next_ids(struct proc_text *line, u32 *ids)
 {
 	for (unsigned i = 0; i < TASK_ID_NR; i++) {
 		u64 v;
@@ -167,14 +168,14 @@ static bool next_ids(struct text *line, u32 *ids)
 bool task_parse_status(const char *text, size_t len, struct task *t, const char **groups,
 		       size_t *groups_len)
 {
-	struct text in = { text, text + len };
+	struct proc_text in = { text, text + len };
 	bool uid = false, gid = false;
 	t->locked_kb = t->rss_anon_kb = t->rss_file_kb = t->rss_shmem_kb = t->swap_kb = 0;
 	t->voluntary_switches = t->other_switches = 0;
 	*groups_len = 0;
 	(void)line_fields(in, status_fields, ARRAY_SIZE(status_fields), t);
 	/* The kernel escapes newlines in the name: a line of it is a line. */
-	for (struct text line; next_line(&in, &line);) {
+	for (struct proc_text line; next_line(&in, &line);) {
 		if (begins(&line, "Uid:"))
 			uid = next_ids(&line, t->uid);
 		else if (begins(&line, "Gid:"))
@@ -199,7 +200,7 @@ bool task_parse_io(const char *text, size_t len, struct task *t)
 		LINE_FIELD(struct task, "read_bytes:", read_bytes),
 		LINE_FIELD(struct task, "write_bytes:", write_bytes),
 	};
-	return line_fields((struct text){ text, text + len }, fields, ARRAY_SIZE(fields), t) ==
+	return line_fields((struct proc_text){ text, text + len }, fields, ARRAY_SIZE(fields), t) ==
 	       ARRAY_SIZE(fields);
 }
 
@@ -219,7 +220,7 @@ bool task_parse_smaps(const char *text, size_t len, struct task *t)
 		LINE_FIELD(struct private_parts, "Private_Clean:", clean),
 		LINE_FIELD(struct private_parts, "Private_Dirty:", dirty),
 	};
-	struct text in = { text, text + len };
+	struct proc_text in = { text, text + len };
 	t->pss_anon_kb = t->pss_file_kb = t->pss_shmem_kb = 0;
 	unsigned nr = line_fields(in, fields, ARRAY_SIZE(fields), t);
 	nr += line_fields(in, own_fields, ARRAY_SIZE(own_fields), &own);
@@ -229,7 +230,7 @@ bool task_parse_smaps(const char *text, size_t len, struct task *t)
 
 bool task_parse_autogroup(const char *text, size_t len, struct task *t)
 {
-	struct text in = { text, text + len };
+	struct proc_text in = { text, text + len };
 	return begins(&in, "/autogroup-") && next_s32(&in, &t->autogroup) && begins(&in, " nice") &&
 	       next_s32(&in, &t->autogroup_nice);
 }
@@ -239,7 +240,7 @@ u64 task_parse_ns(const char *text, size_t len)
 	const char *bracket = memchr(text, '[', len);
 	if (!bracket)
 		return 0;
-	struct text in = { bracket + 1, text + len };
+	struct proc_text in = { bracket + 1, text + len };
 	u64 v;
 	return next_u64(&in, &v) ? v : 0;
 }
@@ -248,9 +249,9 @@ u64 task_parse_ns(const char *text, size_t len)
 
 bool system_parse_stat(const char *text, size_t len, struct system_reading *s)
 {
-	struct text in = { text, text + len };
+	struct proc_text in = { text, text + len };
 	s->cpus.nr = 0;
-	for (struct text line; next_line(&in, &line) && begins(&line, "cpu");) {
+	for (struct proc_text line; next_line(&in, &line) && begins(&line, "cpu");) {
 		struct cpu_ticks c = { .cpu = -1 };
 		if (line.at < line.end && *line.at != ' ' && !next_s32(&line, &c.cpu))
 			return false;
@@ -280,13 +281,13 @@ bool system_parse_meminfo(const char *text, size_t len, struct system_reading *s
 		LINE_FIELD(struct system_reading, "SReclaimable:", reclaimable_kb),
 	};
 	s->mem_available_kb = 0; /* since 3.14 */
-	(void)line_fields((struct text){ text, text + len }, fields, ARRAY_SIZE(fields), s);
+	(void)line_fields((struct proc_text){ text, text + len }, fields, ARRAY_SIZE(fields), s);
 	if (!s->mem_available_kb)
 		s->mem_available_kb = s->mem_free_kb + s->buffers_kb + s->cached_kb;
 	return s->mem_total_kb != 0;
 }
 
-static bool next_decimal(struct text *t, double *ret)
+static bool next_decimal(struct proc_text *t, double *ret)
 {
 	u64 whole, part = 0;
 	double scale = 1;
@@ -305,14 +306,14 @@ static bool next_decimal(struct text *t, double *ret)
 
 bool system_parse_loadavg(const char *text, size_t len, struct system_reading *s)
 {
-	struct text in = { text, text + len };
+	struct proc_text in = { text, text + len };
 	return next_decimal(&in, &s->load[0]) && next_decimal(&in, &s->load[1]) &&
 	       next_decimal(&in, &s->load[2]);
 }
 
 bool system_parse_uptime(const char *text, size_t len, struct system_reading *s)
 {
-	struct text in = { text, text + len };
+	struct proc_text in = { text, text + len };
 	return next_decimal(&in, &s->uptime_s);
 }
 
@@ -323,5 +324,5 @@ void system_parse_vmstat(const char *text, size_t len, struct system_reading *s)
 		LINE_FIELD(struct system_reading, "pgpgout ", paged_out_kb),
 	};
 	s->paged_in_kb = s->paged_out_kb = 0;
-	(void)line_fields((struct text){ text, text + len }, fields, ARRAY_SIZE(fields), s);
+	(void)line_fields((struct proc_text){ text, text + len }, fields, ARRAY_SIZE(fields), s);
 }

@@ -10,13 +10,13 @@
 
 enum { REPLY_ROOM = 2048 };
 
-struct request {
+struct genl_request {
 	struct nlmsghdr head;
 	struct genlmsghdr command;
 	u8 attrs[64];
 };
 
-struct reply {
+struct genl_reply {
 	u8 bytes[REPLY_ROOM];
 	size_t len;
 };
@@ -43,9 +43,9 @@ static const u8 *find_attr(const u8 *at, const u8 *end, u16 type, size_t least, 
 
 /* Sends a request with one attribute, and waits for its answer: 0 or negative errno. */
 static int ask(struct taskstats_socket *t, u16 family, u8 command, u16 attr, const void *value,
-	       size_t size, struct reply *ret)
+	       size_t size, struct genl_reply *ret)
 {
-	struct request r = { .command = { .cmd = command, .version = 1 } };
+	struct genl_request r = { .command = { .cmd = command, .version = 1 } };
 	struct nlattr a = { .nla_len = (u16)(sizeof(a) + size), .nla_type = attr };
 	memcpy(r.attrs, &a, sizeof(a));
 	memcpy(r.attrs + sizeof(a), value, size);
@@ -83,7 +83,7 @@ static int ask(struct taskstats_socket *t, u16 family, u8 command, u16 attr, con
 
 int taskstats_open(struct taskstats_socket *t)
 {
-	struct reply r;
+	struct genl_reply r;
 	size_t len;
 	*t = (struct taskstats_socket){ .fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
 						     NETLINK_GENERIC) };
@@ -110,7 +110,7 @@ void taskstats_close(struct taskstats_socket *t)
 
 int taskstats_get(struct taskstats_socket *t, s32 id, bool group, struct task_delays *ret)
 {
-	struct reply r;
+	struct genl_reply r;
 	size_t len, nest_len;
 	u32 value = (u32)id;
 	int err = ask(t, t->family, TASKSTATS_CMD_GET,

@@ -10,14 +10,14 @@
 #include <errno.h>
 #include <signal.h>
 
-struct batch {
+struct who_batch {
 	const struct who_run_opts *o;
 	const struct tell *tell;
 	struct who_source source;
 	u64 nr_shown;
 };
 
-static void write_text(struct batch *b, const struct table *t, struct strbuf *to, int *err)
+static void write_text(struct who_batch *b, const struct table *t, struct strbuf *to, int *err)
 {
 	if (b->nr_shown)
 		strbuf_char(to, '\n');
@@ -32,7 +32,7 @@ static void write_text(struct batch *b, const struct table *t, struct strbuf *to
 		t, &(struct view_style){ .table = { .header = true, .plain = true } }, to);
 }
 
-static int write_json(struct batch *b, const struct table *t, struct strbuf *to)
+static int write_json(struct who_batch *b, const struct table *t, struct strbuf *to)
 {
 	struct json j;
 	json_begin(&j, to, JSON_COMPACT);
@@ -48,7 +48,7 @@ static int write_json(struct batch *b, const struct table *t, struct strbuf *to)
 }
 
 /* One more column says which interval a line belongs to. */
-static int write_csv(struct batch *b, const struct table *t, struct strbuf *to)
+static int write_csv(struct who_batch *b, const struct table *t, struct strbuf *to)
 {
 	struct table timed;
 	table_init(&timed);
@@ -76,7 +76,7 @@ static int write_csv(struct batch *b, const struct table *t, struct strbuf *to)
 	return err;
 }
 
-static int show(struct batch *b)
+static int show(struct who_batch *b)
 {
 	struct table t;
 	struct strbuf *to = b->tell->out;
@@ -101,7 +101,7 @@ static int show(struct batch *b)
 
 static int on_timer(void *ctx, u64 times)
 {
-	struct batch *b = ctx;
+	struct who_batch *b = ctx;
 	(void)times;
 	int err = who_source_read(&b->source, &b->o->who, b->o->pids, b->o->nr_pids, b->tell->diag);
 	if (!err)
@@ -118,7 +118,7 @@ static int on_signal(void *ctx, u64 signo)
 
 int who_run_batch(const struct who_run_opts *o, const struct tell *tell)
 {
-	struct batch b = { .o = o, .tell = tell };
+	struct who_batch b = { .o = o, .tell = tell };
 	struct loop *loop = loop_new();
 	int err = loop ? who_source_open(&b.source, o->root, tell->diag) : -ENOMEM;
 	if (!loop)

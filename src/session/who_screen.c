@@ -40,7 +40,7 @@ static const char help[] =
 	"\n  Percentages of CPU time are of one CPU. Only numbers have colours: from 1, 10 and 50 "
 	"%.\n";
 
-struct screen {
+struct who_screen {
 	struct who_run_opts *o;
 	const struct tell *tell;
 	struct who_source source;
@@ -48,7 +48,7 @@ struct screen {
 
 static int update(void *ctx, bool again, struct table *t, struct strbuf *head)
 {
-	struct screen *s = ctx;
+	struct who_screen *s = ctx;
 	int err = 0;
 	if (again || !who_source_suits(&s->source, &s->o->who))
 		err = who_source_read(&s->source, &s->o->who, s->o->pids, s->o->nr_pids,
@@ -69,20 +69,20 @@ static int update(void *ctx, bool again, struct table *t, struct strbuf *head)
 
 static u64 row_id(void *ctx, size_t row)
 {
-	const struct screen *s = ctx;
+	const struct who_screen *s = ctx;
 	const struct task *t = who_row_task(s->source.who, row);
 	return t ? (u64)(u32)t->tid << 32 | (u32)t->start_ticks : row;
 }
 
 static u64 delay_ms(void *ctx)
 {
-	const struct screen *s = ctx;
+	const struct who_screen *s = ctx;
 	return max(s->o->delay_ns / 1000000, (u64)1);
 }
 
 static size_t sorted(void *ctx)
 {
-	const struct screen *s = ctx;
+	const struct who_screen *s = ctx;
 	const struct who_opts *w = &s->o->who;
 	size_t i = 0;
 	while (i < w->columns.list.nr && w->columns.list.at[i] != w->sort)
@@ -92,7 +92,7 @@ static size_t sorted(void *ctx)
 
 /* ---- columns ---- */
 
-static void sort_beside(struct screen *s, int step)
+static void sort_beside(struct who_screen *s, int step)
 {
 	struct who_opts *w = &s->o->who;
 	size_t at = sorted(s), nr = w->columns.list.nr;
@@ -107,7 +107,7 @@ static void sort_beside(struct screen *s, int step)
 }
 
 /* Those that are shown come first, in their order. */
-static int choose_fields(struct screen *s)
+static int choose_fields(struct who_screen *s)
 {
 	struct who_opts *w = &s->o->who;
 	struct tui_field *fields = calloc(who_nr_columns, sizeof(*fields));
@@ -150,7 +150,7 @@ static void tell_error(struct diag *d, struct strbuf *message)
 	diag_done(d);
 }
 
-static int ask_filter(struct screen *s, struct strbuf *message)
+static int ask_filter(struct who_screen *s, struct strbuf *message)
 {
 	char text[128] = "";
 	struct who_filter f;
@@ -166,7 +166,7 @@ static int ask_filter(struct screen *s, struct strbuf *message)
 	return err || slot ? 0 : -ENOMEM;
 }
 
-static void ask_user(struct screen *s, struct strbuf *message)
+static void ask_user(struct who_screen *s, struct strbuf *message)
 {
 	char text[64] = "";
 	if (!tui_ask("which user (blank for all): ", text, sizeof(text)))
@@ -179,7 +179,7 @@ static void ask_user(struct screen *s, struct strbuf *message)
 		s->o->who.one_user = true;
 }
 
-static void ask_rows(struct screen *s, struct strbuf *message)
+static void ask_rows(struct who_screen *s, struct strbuf *message)
 {
 	char text[32] = "";
 	u64 nr = 0;
@@ -191,7 +191,7 @@ static void ask_rows(struct screen *s, struct strbuf *message)
 		s->o->who.max_rows = (u32)nr;
 }
 
-static void ask_delay(struct screen *s, struct strbuf *message)
+static void ask_delay(struct who_screen *s, struct strbuf *message)
 {
 	char text[32] = "";
 	u64 ns = 0;
@@ -247,7 +247,7 @@ static void ask_nice(const struct task *t, struct strbuf *message)
 			      strerror(-err));
 }
 
-static void save(struct screen *s, struct strbuf *message)
+static void save(struct who_screen *s, struct strbuf *message)
 {
 	char path[4096];
 	int err = who_settings_save(&(struct who_settings){ .who = &s->o->who,
@@ -281,7 +281,7 @@ static int run_ourselves(char **argv)
 }
 
 /* Ten seconds of samples, then the browser of `report`: both are programs of their own, on the terminal that we leave to them. */
-static void profile(const struct task *t, struct strbuf *message)
+static void profile(const struct who_screen *s, const struct task *t, struct strbuf *message)
 {
 	char file[] = "/tmp/sonde-who.XXXXXX", id[16];
 	int fd = mkstemp(file);
@@ -299,8 +299,8 @@ static void profile(const struct task *t, struct strbuf *message)
 			   (char *)"10",    NULL };
 	char *report[] = { (char *)"sonde", (char *)"report", (char *)"-i", file, NULL };
 	tui_suspend();
-	printf("sampling %d (Ctrl-C ends it early) ... 10 s\n", t->pid);
-	(void)fflush(stdout);
+	strbuf_printf(s->tell->out, "sampling %d for 10 s; Ctrl-C ends it early\n", t->pid);
+	(void)strbuf_flush(s->tell->out);
 	void (*old)(int) = signal(SIGINT, SIG_IGN);
 	int status = run_ourselves(record);
 	if (!status || status == 130)
@@ -312,7 +312,7 @@ static void profile(const struct task *t, struct strbuf *message)
 		strbuf_printf(message, "the profile failed with status %d", status);
 }
 
-static void look(struct screen *s, const struct task *t,
+static void look(struct who_screen *s, const struct task *t,
 		 int (*fn)(const struct sysroot *, s32, struct strbuf *), const char *what,
 		 struct strbuf *message)
 {
@@ -328,7 +328,7 @@ static void look(struct screen *s, const struct task *t,
 	strbuf_done(&text);
 }
 
-static void menu(struct screen *s, const struct task *t, struct strbuf *message)
+static void menu(struct who_screen *s, const struct task *t, struct strbuf *message)
 {
 	static const char *const lines[] = { "p  profile for 10 s, then browse it",
 					     "o  open files and sockets",
@@ -340,7 +340,7 @@ static void menu(struct screen *s, const struct task *t, struct strbuf *message)
 	(void)snprintf(title, sizeof(title), "%d (%.40s)", t->pid, t->comm);
 	int chosen = tui_menu(title, lines);
 	switch (chosen < 0 ? 0 : *lines[chosen]) {
-	case 'p': profile(t, message); break;
+	case 'p': profile(s, t, message); break;
 	case 'o': look(s, t, who_look_files, "open files", message); break;
 	case 'm': look(s, t, who_look_maps, "memory maps", message); break;
 	case 'k': ask_signal(t, message); break;
@@ -358,7 +358,7 @@ static void drop_limits(struct who_opts *w)
 	w->max_rows = 0;
 }
 
-static int task_key(struct screen *s, int key, s64 row, struct strbuf *message)
+static int task_key(struct who_screen *s, int key, s64 row, struct strbuf *message)
 {
 	const struct task *t = row < 0 ? NULL : who_row_task(s->source.who, (size_t)row);
 	if (!t) {
@@ -377,7 +377,7 @@ static int task_key(struct screen *s, int key, s64 row, struct strbuf *message)
 
 static int on_key(void *ctx, int key, s64 row, struct strbuf *message)
 {
-	struct screen *s = ctx;
+	struct who_screen *s = ctx;
 	struct who_opts *w = &s->o->who;
 	int err = 0;
 	switch (key) {
@@ -411,7 +411,7 @@ static int on_key(void *ctx, int key, s64 row, struct strbuf *message)
 
 int who_run_screen(struct who_run_opts *o, const struct tell *tell)
 {
-	struct screen s = { .o = o, .tell = tell };
+	struct who_screen s = { .o = o, .tell = tell };
 	int err = who_source_open(&s.source, o->root, tell->diag);
 	if (!err)
 		err = tui_live(&(struct tui_live_config){ .ctx = &s,
