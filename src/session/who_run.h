@@ -14,6 +14,7 @@ struct who_run_opts {
 	bool per_cpu;
 	bool disks; /* iotop's lines above the table */
 	const char *root; /* another /proc and /sys; NULL: ours */
+	struct symbols *symbols; /* names for stacks, on the screen */
 };
 
 /* 0, also after Ctrl-C, or negative errno with a diag. Text goes to tell->out, which is flushed after each table. */

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "kern/task_act.h"
+#include "session/thread_stacks.h"
 #include "session/who_look.h"
 #include "session/who_settings.h"
 #include "view/tui_live.h"
@@ -20,7 +21,8 @@ static const char footer[] =
 
 static const char help[] =
 	"\n"
-	"  Enter                        menu: profile, open files and sockets, memory maps\n"
+	"  Enter                        menu: profile, stacks, open files and sockets, memory "
+	"maps\n"
 	"  f                            choose, order and sort by columns\n"
 	"  <  >                         sort by the column to the left, to the right\n"
 	"  R                            reverse the order\n"
@@ -328,9 +330,38 @@ static void look(struct who_screen *s, const struct task *t,
 	strbuf_done(&text);
 }
 
+static void stacks(struct who_screen *s, const struct task *t, struct strbuf *message)
+{
+	struct thread_stacks st;
+	struct strbuf text;
+	struct diag d, *old = s->o->symbols->diag;
+	char title[128];
+	diag_init(&d);
+	strbuf_init(&text);
+	text.screen = true;
+	s->o->symbols->diag = &d; /* notes about files without symbols have no place on a screen */
+	int err = thread_stacks_open(
+		&st, &(struct thread_stacks_opts){ .pid = t->pid, .max_frames = 256 },
+		s->o->symbols, &d);
+	(void)snprintf(title, sizeof(title), "stacks of %d (%.40s)", t->pid, t->comm);
+	if (!err) {
+		thread_stacks_text(&st, &text);
+		tui_text(title, strbuf_cstr(&text));
+		diag_done(&d);
+	} else if (d.items.nr) {
+		tell_error(&d, message);
+	} else {
+		strbuf_printf(message, "cannot take the stacks of %d: %s", t->pid, strerror(-err));
+	}
+	thread_stacks_close(&st);
+	s->o->symbols->diag = old;
+	strbuf_done(&text);
+}
+
 static void menu(struct who_screen *s, const struct task *t, struct strbuf *message)
 {
 	static const char *const lines[] = { "p  profile for 10 s, then browse it",
+					     "s  stacks of all threads",
 					     "o  open files and sockets",
 					     "m  memory maps",
 					     "k  send a signal",
@@ -341,6 +372,7 @@ static void menu(struct who_screen *s, const struct task *t, struct strbuf *mess
 	int chosen = tui_menu(title, lines);
 	switch (chosen < 0 ? 0 : *lines[chosen]) {
 	case 'p': profile(s, t, message); break;
+	case 's': stacks(s, t, message); break;
 	case 'o': look(s, t, who_look_files, "open files", message); break;
 	case 'm': look(s, t, who_look_maps, "memory maps", message); break;
 	case 'k': ask_signal(t, message); break;

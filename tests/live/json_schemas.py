@@ -13,7 +13,7 @@ SONDE, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
 SCHEMAS = SOURCE / "doc" / "json"
 DATA = SOURCE / "tests" / "data" / "trace"
 
-ALL_COLUMNS = ",".join(line.split()[0] for line in subprocess.run([SONDE, "who", "-O"], stdout=subprocess.PIPE, check=True).stdout.decode().splitlines())
+ALL_COLUMNS = ",".join(line.split()[1] for line in subprocess.run([SONDE, "who", "-O"], stdout=subprocess.PIPE, check=True).stdout.decode().splitlines())
 
 # Schema, what is read (a value, or a value a line; from standard error where a command leaves standard output to the one it runs), arguments.
 CASES = [
@@ -62,6 +62,7 @@ CASES = [
     ("who", "lines", "who -b -n 1 -d 0.05 -H -o " + ALL_COLUMNS),
     ("who", "lines", "who -b -n 1 -d 0.05 --by CGROUP -o +READ/s,+SOCKETS"),
     ("who-columns", "value", "who -O"),
+    ("stack", "value", f"stack {os.getppid()}"),
     ("help", "value", "help"),
     ("help", "value", "help record"),
     ("help", "value", "help ftrace"),
@@ -105,7 +106,7 @@ CASES = [
     ("ftrace-check-events", "value", "ftrace check-events"),
 ]
 # Lists that must not be empty, so that a schema is not kept by printing nothing.
-FULL = {"who": lambda v: v["tasks"], "ftrace-hist": lambda v: v["rows"], "ftrace-functions": lambda v: v, "report": lambda v: v["events"][0]["rows"], "script": lambda v: v, "annotate": lambda v: v[0]["instructions"], "diff": lambda v: v[0]["rows"]}
+FULL = {"who": lambda v: v["tasks"], "stack": lambda v: v["threads"][0]["frames"], "ftrace-hist": lambda v: v["rows"], "ftrace-functions": lambda v: v, "report": lambda v: v["events"][0]["rows"], "script": lambda v: v, "annotate": lambda v: v[0]["instructions"], "diff": lambda v: v[0]["rows"]}
 
 count = 0
 

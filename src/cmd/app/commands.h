@@ -56,6 +56,7 @@ extern const struct command command_probe;
 extern const struct command command_record;
 extern const struct command command_report;
 extern const struct command command_run;
+extern const struct command command_stack;
 extern const struct command command_stat;
 extern const struct command command_stat_record;
 extern const struct command command_stat_report;

@@ -162,6 +162,7 @@ static int run_it(struct app *app, struct who_run_opts *run, bool screen)
 {
 	struct tell tell = app_tell(app);
 	app_live(app);
+	run->symbols = app_symbols(app);
 	int err = screen ? who_run_screen(run, &tell) : -ENOTTY;
 	return err == -ENOTTY ? who_run_batch(run, &tell) : err;
 }
