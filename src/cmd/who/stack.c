@@ -5,19 +5,19 @@
 
 #include <string.h>
 
-struct stack_opts {
+struct stack_cmd_opts {
 	u64 max_frames;
 	bool no_lines;
 };
 
 static void stack_defaults(void *opts)
 {
-	((struct stack_opts *)opts)->max_frames = 256;
+	((struct stack_cmd_opts *)opts)->max_frames = 256;
 }
 
 static int stack_run(struct app *app, void *opts, int argc, char **argv)
 {
-	const struct stack_opts *o = opts;
+	const struct stack_cmd_opts *o = opts;
 	struct thread_stacks s;
 	u64 pid;
 	if (!argc)
@@ -41,9 +41,9 @@ static int stack_run(struct app *app, void *opts, int argc, char **argv)
 }
 
 static const struct opt stack_rows[] = {
-	OPT_UINT('n', "max-frames", struct stack_opts, max_frames, "N",
+	OPT_UINT('n', "max-frames", struct stack_cmd_opts, max_frames, "N",
 		 "At most N frames of a thread (256)"),
-	OPT_FLAG(0, "no-lines", struct stack_opts, no_lines,
+	OPT_FLAG(0, "no-lines", struct stack_cmd_opts, no_lines,
 		 "No source files, lines and inlined functions"),
 	OPT_END(),
 };
@@ -74,7 +74,7 @@ const struct command command_stack = {
 		 "those that ran.",
 	.examples = stack_examples,
 	.opts = stack_rows,
-	.opts_size = sizeof(struct stack_opts),
+	.opts_size = sizeof(struct stack_cmd_opts),
 	.defaults = stack_defaults,
 	.mixed_words = true,
 	.run = stack_run,
