@@ -39,6 +39,23 @@ int series_column(struct series *s, const char *name, const char *key, const cha
 	return 0;
 }
 
+int series_column_part(struct series *s, const struct series_part *part,
+		       const struct series_look *look)
+{
+	struct series_column *c = &s->columns.at[s->columns.nr - 1];
+	const struct series_part *last = s->columns.nr > 1 ? &c[-1].part : NULL;
+	c->look = *look;
+	if (last && last->group && !strcmp(last->group, part->group) &&
+	    !strcmp(last->title, part->title) && !strcmp(last->row, part->row)) {
+		c->part = *last;
+		return 0;
+	}
+	c->part = (struct series_part){ .group = arena_strdup(&s->arena, part->group),
+					.title = arena_strdup(&s->arena, part->title),
+					.row = arena_strdup(&s->arena, part->row) };
+	return c->part.group && c->part.title && c->part.row ? 0 : -ENOMEM;
+}
+
 /* ---- the ring ---- */
 
 static size_t slot_of(const struct series *s, size_t row)

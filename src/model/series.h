@@ -11,7 +11,7 @@
  * total, of deltas the sum, of gauges the mean. Only the newest rows may still be finer.
  * The row before the first one is remembered, so that dropping rows loses no rate.
  *
- * `what` and `how` will keep their counters in one, `run` its print-every-interval maps; `stat -I` has perf's own row layout (model/stat.h).
+ * `what` keeps its counters in one, `run` its print-every-interval maps; `stat -I` has perf's own row layout (model/stat.h).
  */
 #pragma once
 
@@ -22,11 +22,27 @@
 enum series_kind { SERIES_COUNTER, SERIES_GAUGE, SERIES_DELTA };
 enum series_keep { SERIES_KEEP_LAST, SERIES_KEEP_ALL_OF_IT };
 
+/* Columns that belong together: of one subsystem, and where there are several of one device. */
+struct series_part {
+	const char *group; /* "disk": JSON and CSV */
+	const char *title; /* "dsk/vda": above the columns */
+	const char *row; /* "vda"; "": there is only one */
+};
+
+/* How a number is written where columns have fixed widths. */
+struct series_look {
+	u8 width; /* 0: no matter */
+	u8 digits; /* after the point */
+	u16 base; /* 1000, 1024: scaled to fit, with a letter; 0: as it is */
+};
+
 struct series_column {
 	const char *name; /* "Receive" */
 	const char *key; /* "receive": JSON and CSV */
 	const char *unit; /* "bytes", "ns"; "" for plain numbers */
 	enum series_kind kind;
+	struct series_part part; /* all NULL: none */
+	struct series_look look;
 };
 
 union series_value {
@@ -57,6 +73,9 @@ void series_done(struct series *s);
 /* Before the first row; texts are copied. 0, -EINVAL (there are rows), -ENOMEM. */
 int series_column(struct series *s, const char *name, const char *key, const char *unit,
 		  enum series_kind kind) must_check;
+/* What the last column is part of, and how it looks; texts are copied. 0 or -ENOMEM. */
+int series_column_part(struct series *s, const struct series_part *part,
+		       const struct series_look *look) must_check;
 /*
  * A row whose values are all missing, to be filled before the next call: *ret has one for each column. 0; -EINVAL: the time is not after that
  * of the row before; -ENOMEM.

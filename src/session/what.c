@@ -1,0 +1,522 @@
+#include "session/what.h"
+
+#include "base/clock.h"
+#include "base/glob.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+void what_init(struct what_engine *w, const struct sysroot *root, size_t max_rows)
+{
+	*w = (struct what_engine){ .root = root, .max_rows = max_rows };
+	series_init(&w->series, max_rows, SERIES_KEEP_LAST);
+}
+
+static void forget_parts(struct what_engine *w)
+{
+	vec_for_each (&w->parts, p)
+		free(p->row);
+	w->parts.nr = w->cells.nr = w->terms.nr = 0;
+}
+
+void what_done(struct what_engine *w)
+{
+	forget_parts(w);
+	vec_for_each (&w->files, f)
+		counter_file_close(&f->file);
+	what_events_close(w->events);
+	vec_free(&w->chosen);
+	vec_free(&w->files);
+	vec_free(&w->parts);
+	vec_free(&w->cells);
+	vec_free(&w->terms);
+	free(w->sums);
+	series_done(&w->series);
+	*w = (struct what_engine){ 0 };
+}
+
+int what_choose(struct what_engine *w, const struct what_group *g, const char *rows)
+{
+	struct what_chosen *c = vec_push(&w->chosen);
+	if (!c)
+		return -ENOMEM;
+	*c = (struct what_chosen){ g, g->row_title ? rows : NULL };
+	return 0;
+}
+
+int what_count_events(struct what_engine *w, const struct opt_list *events, struct diag *d)
+{
+	w->events = what_events_open(w->root, events, d);
+	return w->events ? 0 : -EINVAL;
+}
+
+/* ---- files ---- */
+
+/* The next of the paths in a list; false: it has ended. */
+static bool next_path(const char **list, char *to, size_t size)
+{
+	*list += strspn(*list, " ");
+	size_t len = strcspn(*list, " ");
+	if (!len || len >= size)
+		return false;
+	memcpy(to, *list, len);
+	to[len] = 0;
+	*list += len;
+	return true;
+}
+
+enum { PATH_SIZE = 256 };
+
+static int find_file(const struct what_engine *w, const char *path)
+{
+	for (size_t i = 0; i < w->files.nr; i++)
+		if (!strcmp(w->files.at[i].file.path, path))
+			return (int)i;
+	return -ENOENT;
+}
+
+static int add_files(struct what_engine *w, const char *list)
+{
+	char path[PATH_SIZE];
+	while (next_path(&list, path, sizeof(path))) {
+		if (find_file(w, path) >= 0)
+			continue;
+		struct what_file *f = vec_push(&w->files);
+		int err = f ? counter_file_open(&f->file, w->root, path) : -ENOMEM;
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static const char *files_of(const struct what_group *g, const struct what_column *c)
+{
+	return c->files ? c->files : g->files;
+}
+
+static int open_files(struct what_engine *w)
+{
+	vec_for_each (&w->chosen, chosen)
+		for (const struct what_column *c = chosen->group->columns; c->name; c++) {
+			int err = add_files(w, files_of(chosen->group, c));
+			if (err)
+				return err;
+		}
+	return 0;
+}
+
+/* true: the items of a file are not those of the reading before. */
+static bool read_files(struct what_engine *w)
+{
+	bool changed = false;
+	vec_for_each (&w->files, f) {
+		f->err = counter_file_read(&f->file);
+		changed |= f->generation != f->file.generation;
+		f->generation = f->file.generation;
+	}
+	return changed;
+}
+
+/* ---- cells ---- */
+
+/* Which rows of a file a part is about. */
+struct row_choice {
+	const char *row; /* this one, with `prefix` before it; NULL: the sum of those that fit */
+	const char *prefix;
+	bool (*in_total)(const char *row);
+	bool any;
+};
+
+static bool row_fits(const struct row_choice *r, const char *name)
+{
+	if (!r->any)
+		return str_starts(name, r->prefix) && !strcmp(name + strlen(r->prefix), r->row);
+	return !r->in_total || r->in_total(name);
+}
+
+static int bind_term(struct what_engine *w, u32 file, const struct row_choice *rows,
+		     const char *field, s8 sign)
+{
+	const struct counter_file *f = &w->files.at[file].file;
+	bool pattern = glob_is_pattern(field);
+	for (size_t i = 0; i < f->items.nr; i++) {
+		const struct counter_item *item = &f->items.at[i];
+		bool same = pattern ? glob_match(field, item->field) : !strcmp(field, item->field);
+		if (!same || item->text || !row_fits(rows, item->row))
+			continue;
+		struct what_term *t = vec_push(&w->terms);
+		if (!t)
+			return -ENOMEM;
+		*t = (struct what_term){ .file = file, .item = (u32)i, .sign = sign };
+	}
+	return 0;
+}
+
+/* "user+nice", "TCP/inuse-RAW/inuse". */
+static int bind_formula(struct what_engine *w, const char *files, const struct row_choice *rows,
+			const char *formula)
+{
+	s8 sign = 1;
+	while (formula && *formula) {
+		char field[64], path[PATH_SIZE];
+		size_t len = strcspn(formula, "+-");
+		if (len >= sizeof(field))
+			return -EINVAL;
+		memcpy(field, formula, len);
+		field[len] = 0;
+		char *slash = strchr(field, '/');
+		struct row_choice other = { .row = field, .prefix = "" };
+		if (slash)
+			*slash = 0;
+		const char *list = files;
+		while (next_path(&list, path, sizeof(path))) {
+			int at = find_file(w, path);
+			int err = at < 0 ? 0
+					 : bind_term(w, (u32)at, slash ? &other : rows,
+						     slash ? slash + 1 : field, sign);
+			if (err)
+				return err;
+		}
+		formula += len;
+		sign = *formula == '-' ? -1 : 1;
+		formula += !!*formula;
+	}
+	return 0;
+}
+
+static int bind_cell(struct what_engine *w, const struct what_group *g,
+		     const struct row_choice *rows, struct what_cell *c)
+{
+	c->terms = (u32)w->terms.nr;
+	int err = bind_formula(w, files_of(g, c->column), rows, c->column->of);
+	c->nr_terms = (u32)w->terms.nr - c->terms;
+	c->per = (u32)w->terms.nr;
+	if (!err)
+		err = bind_formula(w, files_of(g, c->column), rows, c->column->per);
+	c->nr_per = (u32)w->terms.nr - c->per;
+	return err;
+}
+
+static int add_part(struct what_engine *w, const struct what_group *g, const char *row)
+{
+	struct what_part *p = vec_push(&w->parts);
+	if (!p || !(p->row = strdup(row)))
+		return -ENOMEM;
+	p->group = g;
+	p->cells = (u32)w->cells.nr;
+	bool total = !strcmp(row, "total");
+	struct row_choice rows = { .row = total && g->total_row ? g->total_row : row,
+				   .prefix = total || !g->row_prefix ? "" : g->row_prefix,
+				   .in_total = g->in_total,
+				   .any = total && !g->total_row };
+	if (!g->row_title && g->total_row)
+		rows = (struct row_choice){ .row = g->total_row, .prefix = "" };
+	for (const struct what_column *c = g->columns; c->name; c++) {
+		struct what_cell cell = { .column = c };
+		int err = bind_cell(w, g, &rows, &cell);
+		struct what_cell *slot = err ? NULL : vec_push(&w->cells);
+		if (!slot)
+			return err ? err : -ENOMEM;
+		*slot = cell;
+	}
+	p = &w->parts.at[w->parts.nr - 1];
+	p->nr_cells = (u32)w->cells.nr - p->cells;
+	return 0;
+}
+
+/* All rows of the group's file that are to be shown, in the order of the file. */
+static int add_all_rows(struct what_engine *w, const struct what_group *g)
+{
+	int at = find_file(w, g->files);
+	if (at < 0)
+		return 0;
+	const struct counter_file *f = &w->files.at[at].file;
+	size_t skip = g->row_prefix ? strlen(g->row_prefix) : 0;
+	for (size_t i = 0; i < f->items.nr;) {
+		const char *row = f->items.at[i].row;
+		bool idle = true;
+		for (; i < f->items.nr && f->items.at[i].row == row; i++)
+			idle = idle && !f->items.at[i].value;
+		if (!*row || (g->in_all && !g->in_all(row, idle)))
+			continue;
+		int err = add_part(w, g, row + skip);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int add_chosen(struct what_engine *w, const struct what_chosen *c)
+{
+	if (!c->group->row_title)
+		return add_part(w, c->group, "");
+	if (!c->rows)
+		return add_part(w, c->group, "total");
+	const char *at = c->rows;
+	while (*at) {
+		char row[PATH_SIZE];
+		size_t len = strcspn(at, ",");
+		if (len && len < sizeof(row)) {
+			memcpy(row, at, len);
+			row[len] = 0;
+			int err = !strcmp(row, "all") ? add_all_rows(w, c->group)
+						      : add_part(w, c->group, row);
+			if (err)
+				return err;
+		}
+		at += len;
+		at += *at == ',';
+	}
+	return 0;
+}
+
+/* ---- the series ---- */
+
+static int add_columns(struct what_engine *w, const struct what_part *p)
+{
+	char title[PATH_SIZE];
+	bool total = !*p->row || !strcmp(p->row, "total");
+	if (total) {
+		(void)snprintf(title, sizeof(title), "%s", p->group->title);
+	} else {
+		const char *percent = strchr(p->group->row_title, '%');
+		(void)snprintf(title, sizeof(title), "%.*s%s%s",
+			       (int)(percent - p->group->row_title), p->group->row_title, p->row,
+			       percent + 2);
+	}
+	struct series_part part = { p->group->name, title, p->row };
+	for (u32 i = 0; i < p->nr_cells; i++) {
+		const struct what_column *c = w->cells.at[p->cells + i].column;
+		struct series_look look = c->unit->look;
+		if (c->width)
+			look.width = c->width;
+		int err = series_column(&w->series, c->name, c->key, c->unit->name, SERIES_GAUGE);
+		if (!err)
+			err = series_column_part(&w->series, &part, &look);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int add_event_columns(struct what_engine *w)
+{
+	struct series_part part = { "events", "events", "" };
+	for (size_t i = 0; w->events && i < what_events_nr(w->events); i++) {
+		const char *name = what_event_name(w->events, i);
+		struct series_look look = {
+			.width = (u8)min(max(strlen(name), (size_t)5), (size_t)40), .base = 1000
+		};
+		int err = series_column(&w->series, name, name, "1/s", SERIES_GAUGE);
+		if (!err)
+			err = series_column_part(&w->series, &part, &look);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Whether the series has the columns that the parts want. */
+static bool columns_fit(const struct what_engine *w)
+{
+	size_t at = 0;
+	vec_for_each (&w->parts, p)
+		for (u32 i = 0; i < p->nr_cells; i++, at++)
+			if (at >= w->series.columns.nr ||
+			    strcmp(w->series.columns.at[at].part.group, p->group->name) ||
+			    strcmp(w->series.columns.at[at].part.row, p->row))
+				return false;
+	return w->generation &&
+	       at + (w->events ? what_events_nr(w->events) : 0) == w->series.columns.nr;
+}
+
+static int make_series(struct what_engine *w)
+{
+	series_done(&w->series);
+	series_init(&w->series, w->max_rows, SERIES_KEEP_LAST);
+	free(w->sums);
+	w->sums = NULL;
+	w->sum_seconds = 0;
+	int err = 0;
+	vec_for_each (&w->parts, p)
+		if (!err)
+			err = add_columns(w, p);
+	if (!err)
+		err = add_event_columns(w);
+	if (!err && !(w->sums = calloc(max(w->series.columns.nr, (size_t)1), sizeof(*w->sums))))
+		err = -ENOMEM;
+	w->generation++;
+	return err;
+}
+
+static int make_parts(struct what_engine *w)
+{
+	forget_parts(w);
+	vec_for_each (&w->chosen, c) {
+		int err = add_chosen(w, c);
+		if (err)
+			return err;
+	}
+	return columns_fit(w) ? 0 : make_series(w);
+}
+
+/* ---- values ---- */
+
+static const struct counter_item *item_of(const struct what_engine *w, const struct what_term *t)
+{
+	return &w->files.at[t->file].file.items.at[t->item];
+}
+
+/* Items that are new, or began anew, are left out; NAN: no other is there. */
+static double growth(const struct what_engine *w, u32 first, u32 nr, bool since_boot,
+		     bool may_step_back)
+{
+	double sum = 0;
+	bool known = false;
+	for (u32 i = first; i < first + nr; i++) {
+		const struct what_term *t = &w->terms.at[i];
+		const struct counter_item *item = item_of(w, t);
+		u64 change = item->value;
+		if (!since_boot && !counter_item_change(item, &change)) {
+			if (!may_step_back || !item->has_before)
+				continue;
+			change = 0;
+		}
+		sum += t->sign * (double)change;
+		known = true;
+	}
+	return known ? max(sum, 0.0) : NAN;
+}
+
+static double state(const struct what_engine *w, u32 first, u32 nr)
+{
+	double sum = 0;
+	for (u32 i = first; i < first + nr; i++)
+		sum += w->terms.at[i].sign * counter_item_number(item_of(w, &w->terms.at[i]));
+	return nr ? max(sum, 0.0) : NAN;
+}
+
+static double scale_of(const struct what_column *c)
+{
+	if (c->scale < 0)
+		return (double)sysconf(_SC_PAGESIZE) / -c->scale;
+	return c->scale > 0 ? c->scale : 1;
+}
+
+static double value_of(const struct what_engine *w, const struct what_cell *c)
+{
+	const struct what_column *column = c->column;
+	bool parts = column->how == WHAT_SHARE || column->how == WHAT_RATIO;
+	if (column->how == WHAT_GAUGE)
+		return state(w, c->terms, c->nr_terms) * scale_of(column);
+	double of = growth(w, c->terms, c->nr_terms, w->since_boot, parts);
+	if (!parts)
+		return w->seconds > 0 ? of * scale_of(column) / w->seconds : NAN;
+	double per = growth(w, c->per, c->nr_per, w->since_boot, true);
+	if (isnan(of) || isnan(per))
+		return NAN;
+	if (per <= 0)
+		return 0;
+	return column->how == WHAT_SHARE ? 100 * of / per : of / per * scale_of(column);
+}
+
+static int add_row(struct what_engine *w)
+{
+	union series_value *v;
+	u64 now = clock_ns(CLOCK_REALTIME);
+	/* The wall clock may be set back. */
+	if (w->series.nr_rows)
+		now = max(now, series_time(&w->series, w->series.nr_rows - 1) + 1);
+	int err = series_row(&w->series, now, &v);
+	if (err)
+		return err;
+	size_t at = 0;
+	vec_for_each (&w->cells, c)
+		v[at++].number = value_of(w, c);
+	for (size_t i = 0; w->events && i < what_events_nr(w->events); i++)
+		v[at++].number = w->since_boot || w->seconds <= 0
+					 ? NAN
+					 : what_event_change(w->events, i) / w->seconds;
+	if (w->since_boot)
+		return 0;
+	for (size_t i = 0; i < at; i++)
+		if (!isnan(v[i].number))
+			w->sums[i] += v[i].number * w->seconds;
+	w->sum_seconds += w->seconds;
+	return 0;
+}
+
+int what_read(struct what_engine *w)
+{
+	u64 now = clock_monotonic_ns();
+	bool changed = read_files(w);
+	if (w->events)
+		what_events_read(w->events);
+	w->seconds = (double)(now - w->read_ns) / (double)NS_PER_SEC;
+	w->read_ns = now;
+	w->since_boot = false;
+	int err = changed ? make_parts(w) : 0;
+	return err ? err : add_row(w);
+}
+
+int what_read_since_boot(struct what_engine *w)
+{
+	struct counter_file uptime;
+	int err = counter_file_open(&uptime, w->root, "proc/uptime");
+	if (err)
+		return err;
+	err = counter_file_read(&uptime);
+	w->seconds = !err && uptime.items.nr ? counter_item_number(&uptime.items.at[0]) : 0;
+	counter_file_close(&uptime);
+	w->since_boot = true;
+	return add_row(w);
+}
+
+static void warn_unreadable(const struct what_engine *w, struct diag *d)
+{
+	vec_for_each (&w->files, f)
+		if (f->err && !str_starts(f->file.path, "proc/net/") && f->err != -ENOMEM)
+			diag_warn(d, "cannot read '/%s': %s", f->file.path, strerror(-f->err));
+}
+
+int what_start(struct what_engine *w, struct diag *d)
+{
+	int err = open_files(w);
+	if (err)
+		return err;
+	w->read_ns = clock_monotonic_ns();
+	(void)read_files(w);
+	if (w->events)
+		what_events_read(w->events);
+	size_t readable = 0;
+	vec_for_each (&w->files, f)
+		readable += !f->err;
+	warn_unreadable(w, d);
+	if (w->files.nr && !readable && !w->events)
+		return diag_error(d, w->files.at[0].err,
+				  "no counters can be read: is /proc mounted?");
+	return make_parts(w);
+}
+
+double what_average(const struct what_engine *w, size_t column)
+{
+	return w->sum_seconds > 0 ? w->sums[column] / w->sum_seconds : NAN;
+}
+
+const struct what_column *what_column_at(const struct what_engine *w, size_t column)
+{
+	return column < w->cells.nr ? w->cells.at[column].column : NULL;
+}
+
+double what_total(const struct what_engine *w, size_t column)
+{
+	if (column >= w->cells.nr)
+		return w->events ? what_event_total(w->events, column - w->cells.nr) : NAN;
+	const struct what_cell *c = &w->cells.at[column];
+	if (c->column->how != WHAT_RATE || !c->column->unit->total)
+		return NAN;
+	return growth(w, c->terms, c->nr_terms, true, false) * scale_of(c->column);
+}

@@ -1,0 +1,304 @@
+/* Columns over fake trees of several kernels: values by hand, devices that come and go, counters that wrap, trees where most is missing. */
+#include "session/what.h"
+#include "session/what_openmetrics.h"
+#include "tap.h"
+#include "view/series_lines.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/sonde-what.XXXXXX";
+
+static void put(const char *path, const char *text)
+{
+	char full[256];
+	snprintf(full, sizeof(full), "%s/%s", dir, path);
+	for (char *p = full + strlen(dir) + 1; (p = strchr(p, '/')); *p++ = '/') {
+		*p = 0;
+		(void)mkdir(full, 0755);
+	}
+	FILE *f = fopen(full, "w");
+	if (!f || fputs(text, f) < 0 || fclose(f)) {
+		printf("Bail out! cannot write %s\n", full);
+		exit(1);
+	}
+}
+
+static void gone(const char *path)
+{
+	char full[256];
+	snprintf(full, sizeof(full), "%s/%s", dir, path);
+	unlink(full);
+}
+
+static double value(const struct what_engine *w, const char *group, const char *row, const char *key)
+{
+	for (size_t i = 0; i < w->series.columns.nr; i++) {
+		const struct series_column *c = &w->series.columns.at[i];
+		if (!strcmp(c->part.group, group) && !strcmp(c->part.row, row) &&
+		    !strcmp(c->key, key))
+			return series_number(&w->series, w->series.nr_rows - 1, i);
+	}
+	return -1;
+}
+
+static bool near(double got, double want)
+{
+	return fabs(got - want) <= fabs(want) * 1e-9;
+}
+
+static void choose(struct what_engine *w, const char *group, const char *rows)
+{
+	if (what_choose(w, what_group_find(group), rows))
+		exit(1);
+}
+
+static void start(struct what_engine *w)
+{
+	struct diag d;
+	diag_init(&d);
+	ok(!what_start(w, &d), "it starts");
+	diag_done(&d);
+}
+
+/* A reading as if exactly two seconds had passed. */
+static void step(struct what_engine *w)
+{
+	w->read_ns -= 2000000000ull;
+	ok(!what_read(w), "a reading");
+	ok(w->seconds >= 2, "of two seconds and more");
+}
+
+static double rate(const struct what_engine *w, double growth)
+{
+	return growth / w->seconds;
+}
+
+#define STAT_310                                                                                   \
+	"cpu  100 50 30 800 5 1 7 8\ncpu0 100 50 30 800 5 1 7 8\nintr 1000 5\nctxt "               \
+	"5000\nprocesses 70\nprocs_running 2\nprocs_blocked 1\n"
+#define STAT_310_LATER                                                                             \
+	"cpu  150 50 40 830 5 1 7 8\ncpu0 150 50 40 830 5 1 7 8\nintr 1400 5\nctxt "               \
+	"5600\nprocesses 74\nprocs_running 3\nprocs_blocked 0\n"
+
+static void kernel_310(const struct sysroot *r)
+{
+	struct what_engine w;
+	put("proc/stat", STAT_310);
+	put("proc/uptime", "100.00 90.00\n");
+	put("proc/meminfo", "MemTotal: 1000 kB\nMemFree: 300 kB\nBuffers: 100 kB\nCached: 200 "
+			    "kB\nSwapTotal: 50 kB\nSwapFree: 20 kB\n");
+	put("proc/diskstats", "   8       0 sda 10 0 100 4 20 0 200 8 0 10 12\n   8       1 sda1 "
+			      "10 0 100 4 20 0 200 8 0 10 12\n");
+	put("proc/net/dev", "Inter-|\n face |\n    lo: 10 1 0 0 0 0 0 0 10 1 0 0 0 0 0 0\n  "
+			    "eth0:4294967000 1 0 0 0 0 0 0 50 1 0 0 0 0 0 0\n");
+	what_init(&w, r, 4);
+	choose(&w, "cpu", NULL);
+	choose(&w, "mem", NULL);
+	choose(&w, "swap", NULL);
+	choose(&w, "disk", NULL);
+	choose(&w, "disk-use", "sda");
+	choose(&w, "net", NULL);
+	choose(&w, "sys", NULL);
+	choose(&w, "proc", NULL);
+	choose(&w, "psi", NULL);
+	start(&w);
+	ok(!what_read_since_boot(&w), "since boot");
+	ok(near(value(&w, "cpu", "total", "user"), 100.0 * 150 / 1001),
+	   "3.10: user time since boot");
+	ok(near(value(&w, "sys", "", "switches"), 50), "3.10: switches per second since boot");
+	ok(isnan(value(&w, "psi", "", "cpu_some")), "3.10 has no pressure, and that is no error");
+	ok(near(value(&w, "mem", "", "used"), 400 * 1024.0), "3.10: memory without SReclaimable");
+	ok(near(value(&w, "swap", "", "used"), 30 * 1024.0), "swap");
+
+	put("proc/stat", STAT_310_LATER);
+	put("proc/diskstats", "   8       0 sda 15 0 140 9 20 0 200 8 0 1010 500\n   8       1 "
+			      "sda1 15 0 140 4 20 0 200 8 0 10 12\n");
+	put("proc/net/dev", "Inter-|\n face |\n    lo: 90 1 0 0 0 0 0 0 90 1 0 0 0 0 0 0\n  "
+			    "eth0:704 1 0 0 0 0 0 0 50 1 0 0 0 0 0 0\n");
+	step(&w);
+	ok(near(value(&w, "cpu", "total", "user"), 100.0 * 50 / 90), "user time of the interval");
+	ok(near(value(&w, "cpu", "total", "system"), 100.0 * 10 / 90), "system time");
+	ok(near(value(&w, "cpu", "total", "idle"), 100.0 * 30 / 90), "idle time");
+	ok(near(value(&w, "sys", "", "interrupts"), rate(&w, 400)), "interrupts per second");
+	ok(near(value(&w, "proc", "", "forks"), rate(&w, 4)), "forks per second");
+	ok(value(&w, "proc", "", "running") == 3, "runnable tasks are a state");
+	ok(near(value(&w, "disk", "total", "read"), rate(&w, 40 * 512)),
+	   "a partition does not count twice");
+	ok(near(value(&w, "disk-use", "sda", "await_ms"), 1), "mean time of a request");
+	ok(near(value(&w, "disk-use", "sda", "busy"), rate(&w, 100)), "utilisation");
+	ok(near(value(&w, "net", "total", "received"), rate(&w, 1000)),
+	   "a counter of 32 bits wrapped; loopback is not counted");
+	what_done(&w);
+}
+
+static void devices(const struct sysroot *r)
+{
+	struct what_engine w;
+	put("proc/diskstats", " 254 0 vda 10 0 100 4 20 0 200 8 0 10 12 0 0 0 0 1 2\n");
+	what_init(&w, r, 4);
+	choose(&w, "io", "all");
+	choose(&w, "io", NULL);
+	start(&w);
+	u64 generation = w.generation;
+	put("proc/diskstats", " 254 0 vda 30 0 100 4 20 0 200 8 0 10 12 0 0 0 0 1 2\n 8 0 sdb 1000 "
+			      "0 9 9 9 9 9 9 9 9 9\n");
+	step(&w);
+	ok(w.generation > generation, "a disk came: there are new columns");
+	ok(near(value(&w, "io", "vda", "reads"), rate(&w, 20)), "the other one goes on");
+	ok(isnan(value(&w, "io", "sdb", "reads")), "of the new one nothing is known yet");
+	ok(near(value(&w, "io", "total", "reads"), rate(&w, 20)), "and the total has no jump");
+	generation = w.generation;
+	put("proc/diskstats", " 254 0 vda 34 0 100 4 20 0 200 8 0 10 12 0 0 0 0 1 2\n 8 0 sdb 1006 "
+			      "0 9 9 9 9 9 9 9 9 9\n");
+	step(&w);
+	ok(w.generation == generation, "the columns stay");
+	ok(near(value(&w, "io", "sdb", "reads"), rate(&w, 6)), "now it is known");
+	put("proc/diskstats", " 8 0 sdb 5 0 9 9 9 9 9 9 9 9 9\n");
+	step(&w);
+	ok(value(&w, "io", "vda", "reads") == -1, "a disk went");
+	ok(isnan(value(&w, "io", "sdb", "reads")), "a counter that began anew has no rate");
+	gone("proc/diskstats");
+	step(&w);
+	ok(isnan(value(&w, "io", "total", "reads")) || w.files.at[0].err == 0,
+	   "the file went: no values, no end");
+	what_done(&w);
+}
+
+static void many_cpus(const struct sysroot *r)
+{
+	struct strbuf text;
+	struct what_engine w;
+	for (int round = 0; round < 2; round++) {
+		strbuf_init(&text);
+		strbuf_printf(&text, "cpu  %d 0 0 1000 0 0 0 0 0 0\n", 1000 + 512 * round);
+		for (int i = 0; i < 512; i++)
+			if (i != 7 || round) /* one that comes online */
+				strbuf_printf(&text, "cpu%d %d 0 0 10 0 0 0 0 0 0\n", i, 10 + round);
+		put("proc/stat", strbuf_cstr(&text));
+		strbuf_done(&text);
+		if (round)
+			break;
+		what_init(&w, r, 4);
+		choose(&w, "cpu", "all,total");
+		start(&w);
+		ok(w.parts.nr == 512, "511 CPUs and the total");
+	}
+	step(&w);
+	ok(w.parts.nr == 513, "another CPU came online");
+	ok(value(&w, "cpu", "511", "user") == 100, "the last one");
+	ok(value(&w, "cpu", "total", "user") == 100, "the total");
+	ok(isnan(value(&w, "cpu", "7", "user")), "the new one is not known yet");
+	what_done(&w);
+}
+
+static void kernel_618(const struct sysroot *r)
+{
+	struct what_engine w;
+	struct strbuf text;
+	put("proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1000000\nfull "
+				 "avg10=0.00 avg60=0.00 avg300=0.00 total=0\n");
+	put("proc/pressure/memory", "some avg10=0.00 total=0\nfull avg10=0.00 total=0\n");
+	put("proc/vmstat", "pgfault 100\npgmajfault 10\npgalloc_dma 1\npgalloc_normal 5\npgfree "
+			   "7\npswpin 0\npswpout 1\n");
+	put("proc/net/tcp", "  sl st\n 0: a b 0A 0\n 1: a b 01 0\n");
+	put("proc/net/tcp6", "  sl st\n 0: a b 0A 0\n");
+	put("proc/net/sockstat",
+	    "sockets: used 24\nTCP: inuse 1 orphan 0 tw 0 alloc 1 mem 304\nUDP: inuse 5 mem 0\n");
+	what_init(&w, r, 4);
+	choose(&w, "psi", NULL);
+	choose(&w, "vm", NULL);
+	choose(&w, "tcp", NULL);
+	choose(&w, "socket", NULL);
+	choose(&w, "page", NULL);
+	start(&w);
+	put("proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500000\nfull "
+				 "avg10=0.00 avg60=0.00 avg300=0.00 total=0\n");
+	put("proc/vmstat", "pgfault 130\npgmajfault 14\npgalloc_dma 2\npgalloc_normal 10\npgfree "
+			   "9\npswpin 0\npswpout 3\n");
+	step(&w);
+	ok(near(value(&w, "psi", "", "cpu_some"), rate(&w, 50)), "pressure in percent of the time");
+	ok(near(value(&w, "vm", "", "minor_faults"), rate(&w, 26)),
+	   "minor faults are those that are not major");
+	ok(near(value(&w, "vm", "", "allocated"), rate(&w, 6)), "allocations of all zones");
+	ok(value(&w, "tcp", "", "listen") == 2, "sockets of IPv4 and IPv6 together");
+	ok(value(&w, "socket", "", "udp") == 5, "sockets in use");
+	ok(near(value(&w, "page", "", "out"), rate(&w, 2.0 * (double)sysconf(_SC_PAGESIZE))),
+	   "pages swapped out, in bytes");
+
+	strbuf_init(&text);
+	what_openmetrics(&w, &text);
+	const char *metrics = strbuf_cstr(&text);
+	ok(strstr(metrics, "# TYPE sonde_vm_freed counter\n") &&
+		   strstr(metrics, "\nsonde_vm_freed_total 9\n"),
+	   "OpenMetrics has totals of counters");
+	ok(strstr(metrics, "\nsonde_tcp_listen 2\n") != NULL, "and states");
+	ok(!strcmp(metrics + strlen(metrics) - 6, "# EOF\n"), "and its end");
+	strbuf_done(&text);
+	what_done(&w);
+}
+
+static void text_is(double v, struct series_look look, const char *want)
+{
+	struct strbuf s;
+	strbuf_init(&s);
+	series_lines_number(v, &look, &s);
+	is_str(strbuf_cstr(&s), want, want);
+	strbuf_done(&s);
+}
+
+static void numbers(void)
+{
+	struct series_look bytes = { .width = 5, .base = 1024 },
+			   count = { .width = 5, .base = 1000 };
+	text_is(0, bytes, "   0 ");
+	text_is(512, bytes, " 512B");
+	text_is(86016, bytes, "  84k");
+	text_is(86528, bytes, "84.5k");
+	text_is(1024.0 * 1024 * 1024 * 3, bytes, "3072M");
+	text_is(9999, count, "9999 ");
+	text_is(65000, count, "  65k");
+	text_is(1.75, count, " 1.8 ");
+	text_is(1e18, count, "1000P");
+	text_is(NAN, count, "   - ");
+	text_is(NAN, (struct series_look){ .width = 3 }, "  -");
+	text_is(99.6, (struct series_look){ .width = 3 }, "100");
+	text_is(9.38, (struct series_look){ .width = 4, .digits = 2 }, "9.38");
+	text_is(24.22, (struct series_look){ .width = 4, .digits = 2 }, "24.2");
+}
+
+static void formulas(void)
+{
+	bool documented = true;
+	for (const struct what_group *g = what_groups; g->name; g++)
+		for (const struct what_column *c = g->columns; c->name; c++)
+			documented &= c->about && *c->about && c->of && c->unit &&
+				      (c->how == WHAT_SHARE || c->how == WHAT_RATIO) == !!c->per;
+	ok(documented, "every column has a unit, a source and an explanation");
+	size_t nr;
+	const struct counter_format *all = counter_formats_all(&nr);
+	for (size_t i = 0; i < nr; i++)
+		for (const struct counter_field *f = all[i].fields; f && f->name; f++)
+			documented &= f->about && *f->about && f->unit;
+	ok(documented, "so has every field of a file");
+}
+
+int main(void)
+{
+	struct sysroot r;
+	if (!mkdtemp(dir) || sysroot_open(&r, dir))
+		return 1;
+	numbers();
+	formulas();
+	kernel_310(&r);
+	devices(&r);
+	many_cpus(&r);
+	kernel_618(&r);
+	sysroot_close(&r);
+	char command[64];
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	ok(!system(command), "cleaned up");
+	return done_testing();
+}
