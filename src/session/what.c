@@ -34,6 +34,7 @@ void what_done(struct what_engine *w)
 	vec_free(&w->cells);
 	vec_free(&w->terms);
 	free(w->sums);
+	free(w->row);
 	series_done(&w->series);
 	*w = (struct what_engine){ 0 };
 }
@@ -333,23 +334,29 @@ static bool columns_fit(const struct what_engine *w)
 	       at + (w->events ? what_events_nr(w->events) : 0) == w->series.columns.nr;
 }
 
+int what_columns_made(struct what_engine *w)
+{
+	size_t nr = max(w->series.columns.nr, (size_t)1);
+	free(w->sums);
+	free(w->row);
+	w->sums = calloc(nr, sizeof(*w->sums));
+	w->row = calloc(nr, sizeof(*w->row));
+	w->sum_seconds = 0;
+	w->generation++;
+	return w->sums && w->row ? 0 : -ENOMEM;
+}
+
 static int make_series(struct what_engine *w)
 {
 	series_done(&w->series);
 	series_init(&w->series, w->max_rows, SERIES_KEEP_LAST);
-	free(w->sums);
-	w->sums = NULL;
-	w->sum_seconds = 0;
 	int err = 0;
 	vec_for_each (&w->parts, p)
 		if (!err)
 			err = add_columns(w, p);
 	if (!err)
 		err = add_event_columns(w);
-	if (!err && !(w->sums = calloc(max(w->series.columns.nr, (size_t)1), sizeof(*w->sums))))
-		err = -ENOMEM;
-	w->generation++;
-	return err;
+	return err ? err : what_columns_made(w);
 }
 
 static int make_parts(struct what_engine *w)
@@ -423,30 +430,34 @@ static double value_of(const struct what_engine *w, const struct what_cell *c)
 	return column->how == WHAT_SHARE ? 100 * of / per : of / per * scale_of(column);
 }
 
-static int add_row(struct what_engine *w)
+int what_put_row(struct what_engine *w, u64 wall_ns, const double *values)
 {
 	union series_value *v;
-	u64 now = clock_ns(CLOCK_REALTIME);
 	/* The wall clock may be set back. */
 	if (w->series.nr_rows)
-		now = max(now, series_time(&w->series, w->series.nr_rows - 1) + 1);
-	int err = series_row(&w->series, now, &v);
+		wall_ns = max(wall_ns, series_time(&w->series, w->series.nr_rows - 1) + 1);
+	int err = series_row(&w->series, wall_ns, &v);
 	if (err)
 		return err;
+	for (size_t i = 0; i < w->series.columns.nr; i++) {
+		v[i].number = values[i];
+		if (!w->since_boot && !isnan(values[i]))
+			w->sums[i] += values[i] * w->seconds;
+	}
+	w->sum_seconds += w->since_boot ? 0 : w->seconds;
+	return 0;
+}
+
+static int add_row(struct what_engine *w)
+{
 	size_t at = 0;
 	vec_for_each (&w->cells, c)
-		v[at++].number = value_of(w, c);
+		w->row[at++] = value_of(w, c);
 	for (size_t i = 0; w->events && i < what_events_nr(w->events); i++)
-		v[at++].number = w->since_boot || w->seconds <= 0
-					 ? NAN
-					 : what_event_change(w->events, i) / w->seconds;
-	if (w->since_boot)
-		return 0;
-	for (size_t i = 0; i < at; i++)
-		if (!isnan(v[i].number))
-			w->sums[i] += v[i].number * w->seconds;
-	w->sum_seconds += w->seconds;
-	return 0;
+		w->row[at++] = w->since_boot || w->seconds <= 0
+				       ? NAN
+				       : what_event_change(w->events, i) / w->seconds;
+	return what_put_row(w, clock_ns(CLOCK_REALTIME), w->row);
 }
 
 int what_read(struct what_engine *w)
@@ -499,6 +510,27 @@ int what_start(struct what_engine *w, struct diag *d)
 		return diag_error(d, w->files.at[0].err,
 				  "no counters can be read: is /proc mounted?");
 	return make_parts(w);
+}
+
+void what_growth(const struct what_engine *w, size_t column, double *of, double *per)
+{
+	*per = NAN;
+	if (column >= w->cells.nr) {
+		*of = what_event_change(w->events, column - w->cells.nr);
+		return;
+	}
+	const struct what_cell *c = &w->cells.at[column];
+	bool parts = c->column->how == WHAT_SHARE || c->column->how == WHAT_RATIO;
+	*of = c->column->how == WHAT_GAUGE ? state(w, c->terms, c->nr_terms)
+					   : growth(w, c->terms, c->nr_terms, false, parts);
+	if (parts)
+		*per = growth(w, c->per, c->nr_per, false, true);
+}
+
+double what_scale(const struct what_engine *w, size_t column)
+{
+	const struct what_column *c = what_column_at(w, column);
+	return c ? scale_of(c) : 1;
 }
 
 double what_average(const struct what_engine *w, size_t column)

@@ -63,6 +63,7 @@ struct what_engine {
 	bool since_boot; /* its interval began at boot */
 	double *sums; /* [column]: value times seconds, for averages */
 	double sum_seconds;
+	double *row; /* [column]: being made */
 };
 
 void what_init(struct what_engine *w, const struct sysroot *root, size_t max_rows);
@@ -77,6 +78,14 @@ int what_start(struct what_engine *w, struct diag *d) must_check;
 /* A row of what happened since the reading before; since_boot: since boot, of what was read by what_start(). 0 or negative errno. */
 int what_read(struct what_engine *w) must_check;
 int what_read_since_boot(struct what_engine *w) must_check;
+/* How much the fields of a column have grown in the last interval, and those it is divided by (NAN: none, or not known). Of a state: its value. */
+void what_growth(const struct what_engine *w, size_t column, double *of, double *per);
+/* What growth is multiplied by. */
+double what_scale(const struct what_engine *w, size_t column);
+/* The series has its columns: room for their values. Who fills the series itself calls it. 0 or -ENOMEM. */
+int what_columns_made(struct what_engine *w) must_check;
+/* A row of values that come from elsewhere, of an interval of w->seconds. 0 or negative errno. */
+int what_put_row(struct what_engine *w, u64 wall_ns, const double *values) must_check;
 /* The mean of a column over all intervals that were read; NAN: none. */
 double what_average(const struct what_engine *w, size_t column);
 /* The total of a column, in the unit that its rate has without the time; NAN: it has none. */

@@ -62,3 +62,4 @@ extern const struct command command_stat_record;
 extern const struct command command_stat_report;
 extern const struct command command_script;
 extern const struct command command_version, command_what, command_who, command_workload;
+extern const struct command command_how;

@@ -1,11 +1,13 @@
 /* sonde what: counters of the whole system, a line for each interval, as dstat, vmstat, iostat and their like show them. */
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/loop.h"
 #include "cmd/app/app.h"
 #include "cmd/app/commands.h"
 #include "session/what.h"
 #include "session/what_openmetrics.h"
 #include "session/what_raw.h"
+#include "session/what_record.h"
 #include "view/series_lines.h"
 
 #include <errno.h>
@@ -21,6 +23,9 @@ struct what_opts {
 	const char *preset;
 	const char *raw; /* a path, or NULL */
 	const char *raw_number; /* what followed --raw and is the DELAY */
+	const char *record; /* FILE */
+	u64 max_size;
+	const char *from, *to; /* of a recording */
 	bool dated, full, all, csv, openmetrics, list, no_first;
 };
 
@@ -147,6 +152,11 @@ static const struct opt what_rows[] = {
 	OPT_CALL(0, "vmstat", NULL, "Same as --preset vmstat", take_vmstat),
 	OPT_HEADING("One file"),
 	OPT_CALL(0, "raw", "FILE", "All counters of a file below /proc or /sys, with rates and explanations; without FILE: raw sockets", take_raw, .optional = true, .greedy = true),
+	OPT_HEADING("History"),
+	OPT_STR(0, "record", struct what_opts, record, "FILE", "Write the columns of every interval to FILE, a perf.data, instead of printing them"),
+	OPT_SIZE(0, "max-size", struct what_opts, max_size, "SIZE", "Keep at most two files of SIZE, FILE and FILE.old (default: 64M)"),
+	OPT_STR(0, "from", struct what_opts, from, "TIME", "Replay from here: 14:05, -10m (before the end), or seconds since 1970"),
+	OPT_STR(0, "to", struct what_opts, to, "TIME", "Replay up to here"),
 	OPT_HEADING("Output"),
 	OPT_FLAG(0, "no-first", struct what_opts, no_first, "Skip the first line, which is the mean since boot"),
 	OPT_FLAG(0, "csv", struct what_opts, csv, "Comma-separated values, with a line of names"),
@@ -166,6 +176,8 @@ struct what_session {
 	struct what_engine what;
 	struct counter_file raw; /* with --raw */
 	u64 raw_ns; /* when it was read */
+	struct what_recording *recording; /* with --record */
+	const char *file; /* to be replayed; NULL: live */
 	struct series_lines lines;
 	u64 delay_ns, count; /* count 0: until a signal */
 	u64 shown;
@@ -297,12 +309,20 @@ static int show(struct what_session *s)
 	return err ? err : s->count && s->shown >= s->count;
 }
 
+/* 1: it was the last one. */
+static int keep(struct what_session *s)
+{
+	int err = what_record_round(s->recording, &s->app->diag);
+	s->shown++;
+	return err ? err : s->count && s->shown >= s->count;
+}
+
 static int on_timer(void *ctx, u64 times)
 {
 	struct what_session *s = ctx;
 	(void)times;
 	int err = what_read(&s->what);
-	return err ? err : show(s);
+	return err ? err : s->recording ? keep(s) : show(s);
 }
 
 static int show_raw(struct what_session *s, double seconds)
@@ -378,6 +398,69 @@ static int show_averages(struct what_session *s)
 	return 0;
 }
 
+static int report_recording(struct what_session *s)
+{
+	u64 bytes = what_record_bytes(s->recording);
+	if (!s->app->json) {
+		strbuf_printf(&s->app->err, "%s: wrote %llu intervals, %llu KB in '%s'\n",
+			      s->app->title, (unsigned long long)s->shown,
+			      (unsigned long long)(bytes + 1023) / 1024, s->o->record);
+		return 0;
+	}
+	struct json j;
+	json_begin(&j, &s->app->out, JSON_COMPACT);
+	json_object(&j);
+	json_put_str(&j, "recording", s->o->record);
+	json_put_u64(&j, "intervals", s->shown);
+	json_put_u64(&j, "bytes", bytes);
+	json_object_end(&j);
+	return json_end(&j);
+}
+
+static int record_columns(struct what_session *s)
+{
+	enum { NS_PER_MS = 1000000 };
+	struct diag *d = &s->app->diag;
+	s->recording = what_record_open(&s->what, s->o->record, s->o->max_size,
+					s->delay_ns / NS_PER_MS, d);
+	int err = s->recording ? run_loop(s, on_timer) : -EIO;
+	if (err >= 0)
+		err = what_record_finish(s->recording, d);
+	if (!err)
+		err = report_recording(s);
+	what_record_close(s->recording);
+	return err;
+}
+
+static int moment(struct what_session *s, const char *text, u64 end, u64 fallback, u64 *ret)
+{
+	*ret = fallback;
+	if (!text || !what_moment(text, end, ret))
+		return 0;
+	return diag_error(&s->app->diag, -EINVAL, "invalid time '%s'", text);
+}
+
+static int replay(struct what_session *s)
+{
+	struct what_replay *r = what_replay_open(&s->what, s->file, &s->app->diag);
+	if (!r)
+		return -EIO;
+	u64 end = what_replay_ends(r), from, to;
+	int err = moment(s, s->o->from, end, 0, &from);
+	if (!err)
+		err = moment(s, s->o->to, end, UINT64_MAX, &to);
+	while (!err && (err = what_replay_next(r)) > 0) {
+		u64 at = series_time(&s->what.series, s->what.series.nr_rows - 1);
+		err = at > to ? 1 : at >= from ? show(s) : 0;
+		if (err > 0)
+			break;
+	}
+	if (err == -EBADMSG)
+		err = diag_error(&s->app->diag, err, "'%s' is cut off here", s->file);
+	what_replay_close(r);
+	return err < 0 ? err : 0;
+}
+
 static int run_columns(struct what_session *s)
 {
 	int err = choose_groups(s);
@@ -386,6 +469,8 @@ static int run_columns(struct what_session *s)
 	if (err)
 		return err;
 	app_say(s->app);
+	if (s->o->record)
+		return record_columns(s);
 	if (s->preset->first_since_boot && !s->o->no_first) {
 		err = what_read_since_boot(&s->what);
 		if (!err)
@@ -458,6 +543,10 @@ static int parse_words(struct what_session *s, int argc, char **argv)
 	int nr = 0;
 	if (s->o->raw_number)
 		words[nr++] = s->o->raw_number;
+	if (argc && !is_number(argv[0]) && argv[0][0] != '-' && strpbrk(argv[0], "/.")) {
+		s->file = *argv++;
+		argc--;
+	}
 	if (argc + nr > WORDS_MAX)
 		return app_usage(s->app, "unexpected argument '%s'", argv[WORDS_MAX - nr]);
 	for (int i = 0; i < argc; i++)
@@ -483,6 +572,8 @@ static int what_run(struct app *app, void *opts, int argc, char **argv)
 	s.preset = find_preset(o->preset ? o->preset : "dstat");
 	if (!s.preset)
 		status = app_usage(app, "unknown preset '%s'", o->preset);
+	else if ((o->from || o->to) && !argc)
+		status = app_usage(app, "--from and --to need a FILE to replay");
 	else if (o->csv + o->openmetrics + app->json > 1)
 		status = app_usage(app, "--csv, --openmetrics and --json are mutually exclusive");
 	else
@@ -499,7 +590,7 @@ static int what_run(struct app *app, void *opts, int argc, char **argv)
 		err = sysroot_open(&s.root, NULL);
 		what_init(&s.what, &s.root, ROWS_KEPT);
 		if (!err)
-			err = o->raw ? run_raw(&s) : run_columns(&s);
+			err = o->raw ? run_raw(&s) : s.file ? replay(&s) : run_columns(&s);
 		what_done(&s.what);
 		sysroot_close(&s.root);
 		if (err)
@@ -509,6 +600,11 @@ static int what_run(struct app *app, void *opts, int argc, char **argv)
 	}
 	vec_free(&o->groups);
 	return status;
+}
+
+static void what_defaults(void *opts)
+{
+	((struct what_opts *)opts)->max_size = 64 << 20;
 }
 
 static const struct opt_example what_examples[] = {
@@ -524,6 +620,8 @@ static const struct opt_example what_examples[] = {
 	{ "what --preset iostat 1 3", "columns and habits of iostat -x" },
 	{ "what --raw /proc/interrupts 1", "all counters of a file, and how fast they grow" },
 	{ "what --json 1 60 > minute.json", "one JSON object per line" },
+	{ "what --record day.data -a -m --psi 10", "a history in a file, every 10 s" },
+	{ "what day.data --from -10m", "its last ten minutes" },
 	{ "what --list", "what each column means and where it comes from" },
 	{ 0 },
 };
@@ -532,7 +630,7 @@ const struct command command_what = {
 	.name = "what",
 	.group = "What is happening",
 	.summary = "counters of the system, a line for each interval",
-	.usage = "[OPTIONS] [DELAY [COUNT]]",
+	.usage = "[OPTIONS] [FILE] [DELAY [COUNT]]",
 	.about =
 		"DELAY is in seconds (default: 1; 200ms, 0.5); COUNT lines are printed, or as many "
 		"as it takes until Ctrl-C. Columns and switches are those of dstat. The first line "
@@ -544,6 +642,7 @@ const struct command command_what = {
 	.examples = what_examples,
 	.opts = what_rows,
 	.opts_size = sizeof(struct what_opts),
+	.defaults = what_defaults,
 	.mixed_words = true,
 	.run = what_run,
 };

@@ -1,6 +1,7 @@
 /* Columns over fake trees of several kernels: values by hand, devices that come and go, counters that wrap, trees where most is missing. */
 #include "session/what.h"
 #include "session/what_openmetrics.h"
+#include "session/what_record.h"
 #include "tap.h"
 #include "view/series_lines.h"
 
@@ -285,6 +286,113 @@ static void formulas(void)
 	ok(documented, "so has every field of a file");
 }
 
+static void moment_is(const char *text, s64 want_s, const char *what)
+{
+	const u64 end = 1000000 * 1000000000ull; /* 12 January 1970, 13:46:40 UTC */
+	u64 ns = 0;
+	int err = what_moment(text, end, &ns);
+	if (want_s < 0)
+		ok(err, "%s: %s", text, what);
+	else
+		ok(!err && ns == (u64)want_s * 1000000000ull, "%s: %s", text, what);
+}
+
+static void moments(void)
+{
+	setenv("TZ", "UTC", 1);
+	moment_is("-10m", 1000000 - 600, "ten minutes before the end");
+	moment_is("-2h", 1000000 - 7200, "hours");
+	moment_is("-30", 1000000 - 30, "seconds");
+	moment_is("-30s", 1000000 - 30, "seconds with their unit");
+	moment_is("13:46", 1000000 - 40, "a time of the day it ended");
+	moment_is("13:46:05", 1000000 - 35, "with seconds");
+	moment_is("999999", 999999, "seconds since 1970");
+	moment_is("25:00", -1, "no such hour");
+	moment_is("13:4x", -1, "not a time");
+	moment_is("13:46:05:1", -1, "too much");
+	moment_is("", -1, "nothing");
+	moment_is("-", -1, "a sign only");
+	moment_is("soon", -1, "a word");
+}
+
+static int replay_all(struct what_engine *w, const char *path, double *forks, size_t *rows)
+{
+	struct diag d;
+	diag_init(&d);
+	struct what_replay *r = what_replay_open(w, path, &d);
+	int more = r ? 1 : -1;
+	*forks = 0;
+	*rows = 0;
+	while (r && (more = what_replay_next(r)) > 0) {
+		*forks += value(w, "proc", "", "forks") * w->seconds;
+		(*rows)++;
+	}
+	what_replay_close(r);
+	diag_done(&d);
+	return more;
+}
+
+/* What is recorded is what is replayed: rates, shares, states, and what was not known. */
+static void history(const struct sysroot *r)
+{
+	struct what_engine w, again;
+	struct diag d;
+	char path[128], stat[512];
+	snprintf(path, sizeof(path), "%s/history.data", dir);
+	diag_init(&d);
+	put("proc/stat", STAT_310);
+	what_init(&w, r, 4);
+	choose(&w, "cpu", NULL);
+	choose(&w, "proc", NULL);
+	choose(&w, "sched", NULL); /* this kernel has none */
+	start(&w);
+	struct what_recording *rec = what_record_open(&w, path, 1 << 20, 2000, &d);
+	ok(rec, "a history begins");
+	for (int i = 1; i <= 5; i++) {
+		snprintf(stat, sizeof(stat),
+			 "cpu  %d 50 30 %d 5 1 7 8\ncpu0 1 1 1 1 1 1 1 1\nprocesses "
+			 "%d\nprocs_running %d\nprocs_blocked 0\n",
+			 100 + 30 * i, 800 + 10 * i, 70 + i * i, i);
+		put("proc/stat", stat);
+		w.read_ns -= 2000000000ull;
+		ok(rec && !what_read(&w) && !what_record_round(rec, &d), "round %d", i);
+	}
+	ok(rec && !what_record_finish(rec, &d), "it ends");
+	what_record_close(rec);
+
+	what_init(&again, r, 16);
+	double forks;
+	size_t rows;
+	ok(!replay_all(&again, path, &forks, &rows), "it is replayed");
+	ok(rows == 5, "all intervals");
+	ok(near(forks, 25), "as many forks as there were, got %g", forks);
+	ok(near(value(&again, "cpu", "total", "user"), 75), "shares");
+	ok(value(&again, "proc", "", "running") == 5, "states");
+	ok(isnan(value(&again, "sched", "total", "waiting")), "what was not known is not known");
+	is_str(again.series.columns.at[0].part.title, "total cpu usage",
+	       "titles are those of live columns");
+	what_done(&again);
+
+	/* A file that cannot hold all: the newest part, and the one before it. */
+	rec = what_record_open(&w, path, 1, 2000, &d);
+	for (int i = 0; i < 3; i++) {
+		w.read_ns -= 2000000000ull;
+		ok(rec && !what_read(&w) && !what_record_round(rec, &d),
+		   "a round that begins a new file");
+	}
+	ok(rec && !what_record_finish(rec, &d), "it ends");
+	what_record_close(rec);
+	what_init(&again, r, 16);
+	ok(!replay_all(&again, path, &forks, &rows) && rows == 1, "the newest interval is in FILE");
+	what_done(&again);
+	snprintf(path, sizeof(path), "%s/history.data.old", dir);
+	what_init(&again, r, 16);
+	ok(!replay_all(&again, path, &forks, &rows) && rows == 1, "the one before in FILE.old");
+	what_done(&again);
+	what_done(&w);
+	diag_done(&d);
+}
+
 int main(void)
 {
 	struct sysroot r;
@@ -296,6 +404,8 @@ int main(void)
 	devices(&r);
 	many_cpus(&r);
 	kernel_618(&r);
+	moments();
+	history(&r);
 	sysroot_close(&r);
 	char command[64];
 	snprintf(command, sizeof(command), "rm -rf %s", dir);

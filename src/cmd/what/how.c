@@ -1,0 +1,228 @@
+/* sonde how: what changed in a history of counters (what --record), and when. */
+#include "analysis/changes.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/printable.h"
+#include "cmd/app/app.h"
+#include "cmd/app/commands.h"
+#include "session/what_record.h"
+#include "view/series_lines.h"
+
+#include <errno.h>
+#include <time.h>
+
+enum { ROWS_MAX = 1 << 18 };
+
+struct how_opts {
+	const char *from, *to;
+	u64 number;
+};
+
+static void how_defaults(void *opts)
+{
+	((struct how_opts *)opts)->number = 20;
+}
+
+/* clang-format off */
+static const struct opt how_rows[] = {
+	OPT_STR(0, "from", struct how_opts, from, "TIME", "Look from here: 14:05, -10m (before the end), or seconds since 1970"),
+	OPT_STR(0, "to", struct how_opts, to, "TIME", "Look up to here"),
+	OPT_UINT('n', "number", struct how_opts, number, "N", "Show the N largest changes (default: 20)"),
+	OPT_END(),
+};
+/* clang-format on */
+
+static void add_time(struct strbuf *to, u64 ns)
+{
+	time_t t = (time_t)(ns / NS_PER_SEC);
+	struct tm tm;
+	if (localtime_r(&t, &tm))
+		strbuf_printf(to, "%02d-%02d %02d:%02d:%02d", tm.tm_mday, tm.tm_mon + 1, tm.tm_hour,
+			      tm.tm_min, tm.tm_sec);
+}
+
+static void add_name(struct strbuf *to, const struct series_column *c)
+{
+	struct strbuf name;
+	strbuf_init(&name);
+	strbuf_printf(&name, "%s%s%s/%s", c->part.group, *c->part.row ? "/" : "", c->part.row,
+		      c->key);
+	printable_left(to, strbuf_cstr(&name), 28);
+	strbuf_done(&name);
+}
+
+static void add_number(struct strbuf *to, double v, const struct series_column *c)
+{
+	struct series_look look = { .width = 10, .digits = 2 };
+	if (c->look.base)
+		look = (struct series_look){ .width = 5, .base = c->look.base };
+	strbuf_char(to, ' ');
+	if (look.width < 10)
+		strbuf_fill(to, ' ', 10 - look.width);
+	series_lines_number(v, &look, to);
+}
+
+static void show_text(const struct series *s, const struct changes *found, size_t nr,
+		      struct strbuf *to)
+{
+	if (!s->nr_rows)
+		return;
+	strbuf_printf(to, "%zu intervals from ", s->nr_rows);
+	add_time(to, series_since(s, 0));
+	strbuf_str(to, " to ");
+	add_time(to, series_time(s, s->nr_rows - 1));
+	strbuf_str(to, nr ? "\n\nCOLUMN                            USUAL     DURING UNIT     FROM  "
+			    "         TO\n"
+			  : "\nnothing stands out\n");
+	for (size_t i = 0; i < nr; i++) {
+		const struct column_change *c = &found->list.at[i];
+		const struct series_column *column = &s->columns.at[c->column];
+		add_name(to, column);
+		add_number(to, c->usual, column);
+		add_number(to, c->during, column);
+		strbuf_char(to, ' ');
+		strbuf_left(to, *column->unit ? column->unit : "-", 8);
+		strbuf_char(to, ' ');
+		add_time(to, c->from_ns);
+		strbuf_char(to, ' ');
+		add_time(to, c->to_ns);
+		strbuf_char(to, '\n');
+	}
+}
+
+static void json_seconds(struct json *j, const char *key, u64 ns)
+{
+	json_key(j, key);
+	json_decimal(j, ns / NS_PER_SEC, ns % NS_PER_SEC, 9);
+}
+
+static int show_json(const struct series *s, const struct changes *found, size_t nr,
+		     struct strbuf *to)
+{
+	struct json j;
+	json_begin(&j, to, JSON_PRETTY);
+	json_object(&j);
+	json_put_u64(&j, "intervals", s->nr_rows);
+	if (s->nr_rows) {
+		json_seconds(&j, "from", series_since(s, 0));
+		json_seconds(&j, "to", series_time(s, s->nr_rows - 1));
+	}
+	json_key(&j, "changes");
+	json_array(&j);
+	for (size_t i = 0; i < nr; i++) {
+		const struct column_change *c = &found->list.at[i];
+		const struct series_column *column = &s->columns.at[c->column];
+		json_object(&j);
+		json_put_str(&j, "group", column->part.group);
+		if (*column->part.row)
+			json_put_str(&j, "row", column->part.row);
+		json_put_str(&j, "column", column->key);
+		json_put_str(&j, "unit", column->unit);
+		json_put_double(&j, "usual", c->usual);
+		json_put_double(&j, "during", c->during);
+		json_seconds(&j, "from", c->from_ns);
+		json_seconds(&j, "to", c->to_ns);
+		json_put_double(&j, "score", c->score);
+		json_object_end(&j);
+	}
+	json_array_end(&j);
+	json_object_end(&j);
+	return json_end(&j);
+}
+
+static int moment(struct app *app, const char *text, u64 end, u64 fallback, u64 *ret)
+{
+	*ret = fallback;
+	if (!text || !what_moment(text, end, ret))
+		return 0;
+	return diag_error(&app->diag, -EINVAL, "invalid time '%s'", text);
+}
+
+/* The intervals that were asked for, in a series of their own. */
+static int collect(struct app *app, const struct how_opts *o, struct what_engine *w,
+		   struct what_replay *r, struct series *chosen)
+{
+	u64 end = what_replay_ends(r), from, to;
+	int err = moment(app, o->from, end, 0, &from);
+	if (!err)
+		err = moment(app, o->to, end, UINT64_MAX, &to);
+	vec_for_each (&w->series.columns, c)
+		if (!err && !(err = series_column(chosen, c->name, c->key, c->unit, SERIES_GAUGE)))
+			err = series_column_part(chosen, &c->part, &c->look);
+	while (!err && (err = what_replay_next(r)) > 0) {
+		size_t last = w->series.nr_rows - 1;
+		u64 at = series_time(&w->series, last);
+		union series_value *v;
+		err = 0;
+		if (at < from || at > to)
+			continue;
+		err = series_row(chosen, at, &v);
+		for (size_t i = 0; i < chosen->columns.nr && !err; i++)
+			v[i].number = series_number(&w->series, last, i);
+	}
+	if (err == -EBADMSG) {
+		diag_warn(&app->diag, "the recording is cut off");
+		err = 0;
+	}
+	return err;
+}
+
+static int how_run(struct app *app, void *opts, int argc, char **argv)
+{
+	const struct how_opts *o = opts;
+	struct sysroot root;
+	struct what_engine w;
+	struct series chosen;
+	struct changes found = { 0 };
+	if (!argc)
+		return app_usage(app, "which recording? Name a FILE of 'sonde what --record'");
+	if (argc > 1)
+		return app_usage(app, "unexpected argument '%s'", argv[1]);
+	int err = sysroot_open(&root, NULL);
+	if (err)
+		return app_fail(app, err);
+	what_init(&w, &root, 4);
+	series_init(&chosen, ROWS_MAX, SERIES_KEEP_ALL_OF_IT);
+	struct what_replay *r = what_replay_open(&w, argv[0], &app->diag);
+	err = r ? collect(app, o, &w, r, &chosen) : -EIO;
+	if (!err)
+		err = changes_find(&chosen, &found);
+	if (!err) {
+		size_t nr = min(found.list.nr, (size_t)o->number);
+		if (app->json)
+			err = show_json(&chosen, &found, nr, &app->out);
+		else
+			show_text(&chosen, &found, nr, &app->out);
+	}
+	int status = !err ? APP_DONE : err == -EINVAL ? app_usage_said(app) : app_fail(app, err);
+	changes_done(&found);
+	what_replay_close(r);
+	series_done(&chosen);
+	what_done(&w);
+	sysroot_close(&root);
+	return status;
+}
+
+static const struct opt_example how_examples[] = {
+	{ "how day.data", "what changed in a day of 'what --record day.data', and when" },
+	{ "how day.data --from 14:00 --to 15:00", "in one hour of it" },
+	{ "how day.data -n 5 --json", "the five largest changes, for programs" },
+	{ 0 },
+};
+
+const struct command command_how = {
+	.name = "how",
+	.group = "What is happening",
+	.summary = "what changed in a history of counters, and when",
+	.usage = "[OPTIONS] FILE",
+	.about = "FILE is a recording of `sonde what --record`. For each column the usual value is "
+		 "the median; shown is the stretch of time in which the column was farthest from "
+		 "it, largest changes first. `sonde what FILE --from TIME --to TIME` shows all "
+		 "columns of such a stretch.",
+	.examples = how_examples,
+	.opts = how_rows,
+	.opts_size = sizeof(struct how_opts),
+	.defaults = how_defaults,
+	.mixed_words = true,
+	.run = how_run,
+};
