@@ -15,3 +15,19 @@ int kcore_read(const char *root, u64 addr, u8 *to, size_t size) must_check;
 int kcore_read_fd(int fd, u64 addr, u8 *to, size_t size) must_check;
 /* EM_* of an open core, or -ENOEXEC. */
 int kcore_machine(int fd) must_check;
+
+/* A core that stays open, with its segments read once: for those who read often. */
+struct kcore_segment {
+	u64 addr, size, offset;
+};
+struct kcore {
+	int fd;
+	u32 nr;
+	struct kcore_segment *segments;
+};
+
+/* -EACCES, -EPERM, -ENOENT, -ENOEXEC, -ENOMEM. */
+int kcore_open(struct kcore *k, const char *root) must_check;
+void kcore_close(struct kcore *k);
+/* -ENOENT: in no segment. */
+int kcore_get(const struct kcore *k, u64 addr, void *to, size_t size) must_check;

@@ -51,6 +51,7 @@ extern const struct command command_ftrace_graph;
 extern const struct command command_ftrace_report;
 extern const struct command command_help;
 extern const struct command command_inject;
+extern const struct command command_inspect;
 extern const struct command command_list;
 extern const struct command command_probe;
 extern const struct command command_record;

@@ -1,0 +1,544 @@
+/* `sonde inspect`: the live kernel's data structures. The commands are those of crash, with its options. */
+#include "cmd/inspect/inspect.h"
+
+#include "cmd/app/commands.h"
+#include "session/symbols.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+const char *inspect_join(struct inspect *i, int argc, char **argv)
+{
+	struct strbuf s;
+	strbuf_init(&s);
+	for (int n = 0; n < argc; n++)
+		strbuf_printf(&s, "%s%s", n ? " " : "", argv[n]);
+	const char *ret = arena_strdup(&i->k.arena, strbuf_cstr(&s));
+	strbuf_done(&s);
+	return ret;
+}
+
+int inspect_usage(struct inspect *i, const char *what)
+{
+	i->misused = true;
+	return diag_error(&i->app->diag, -EINVAL, "%s", what);
+}
+
+void inspect_json_address(struct inspect *i, const char *key, u64 addr)
+{
+	char text[24] = "0x";
+	text[2 + num_hex(text + 2, addr)] = '\0';
+	json_put_str(&i->j, key, text);
+}
+
+/* ---- which sources answered ------------------------------------------------------------------------------------------------ */
+
+static const char *types_source(const struct inspect *i)
+{
+	if (!i->k.has_types)
+		return NULL;
+	return i->k.table_used ? "BTF (/sys/kernel/btf), types of globals from sonde's table"
+			       : "BTF (/sys/kernel/btf)";
+}
+
+static const char *symbols_source(const struct inspect *i)
+{
+	if (!i->k.has_syms)
+		return NULL;
+	return i->k.syms.has_data ? "/proc/kallsyms"
+				  : "/proc/kallsyms (functions only: CONFIG_KALLSYMS_ALL is off)";
+}
+
+static void print_how(struct inspect *i)
+{
+	struct strbuf *err = &i->app->err;
+	const struct memory *m = i->k.memory;
+	const char *types = types_source(i), *symbols = symbols_source(i);
+	strbuf_printf(err, "memory: %s", m ? m->ops->name : "not read");
+	if (m)
+		strbuf_printf(err, ", %llu bytes in %llu reads", (unsigned long long)m->nr_bytes,
+			      (unsigned long long)m->nr_calls);
+	strbuf_printf(err, "\ntypes: %s\nsymbols: %s\n", types ? types : "not read",
+		      symbols ? symbols : "not read");
+}
+
+static const char *end_word(enum walk_end end)
+{
+	switch (end) {
+	case WALK_ENDED: return "complete";
+	case WALK_STOPPED: return "limit";
+	case WALK_LOOP: return "loop";
+	case WALK_BAD: return "bad address";
+	default: return "too deep";
+	}
+}
+
+static int print_all_json(struct inspect *i)
+{
+	struct json out;
+	const char *rows = strbuf_cstr(&i->json_text);
+	json_begin(&out, &i->app->out, JSON_PRETTY);
+	json_object(&out);
+	json_key(&out, "sources");
+	json_object(&out);
+	json_put_str(&out, "memory", i->k.memory ? i->k.memory->ops->name : NULL);
+	json_put_str(&out, "types", types_source(i));
+	json_put_str(&out, "symbols", symbols_source(i));
+	json_object_end(&out);
+	if (i->walked) {
+		json_put_u64(&out, "nodes", i->walk.nr);
+		json_put_str(&out, "end", end_word(i->walk.end));
+	}
+	json_key(&out, "rows");
+	json_value(&out, rows, i->json_text.len);
+	json_object_end(&out);
+	return json_end(&out);
+}
+
+/* ---- one run --------------------------------------------------------------------------------------------------------------- */
+
+static int run_once(struct inspect *i, inspect_fn fn, int argc, char **argv)
+{
+	strbuf_reset(&i->text);
+	strbuf_reset(&i->json_text);
+	i->walked = false;
+	if (i->app->json) {
+		json_begin(&i->j, &i->json_text, JSON_COMPACT);
+		json_array(&i->j);
+	}
+	int err = fn(i, argc, argv);
+	if (i->app->json && !err) {
+		json_array_end(&i->j);
+		err = json_end(&i->j);
+		while (i->json_text.len && i->json_text.data[i->json_text.len - 1] == '\n')
+			i->json_text.len--;
+		if (!err)
+			err = print_all_json(i);
+	} else if (!i->app->json) {
+		/* What was found before something went wrong is worth seeing. */
+		strbuf_add(&i->app->out, i->text.data, i->text.len);
+	}
+	return err;
+}
+
+static void begin(struct inspect *i, struct app *app, const struct inspect_opts *o)
+{
+	*i = (struct inspect){ .app = app, .o = o };
+	i->print = (struct print_opts){ .radix = o->hex	      ? 16
+						 : o->decimal ? 10
+							      : 0,
+					.depth = (unsigned)min(o->depth, (u64)PRINT_DEPTH),
+					.elements = (unsigned)min(o->elements, (u64)1 << 20) };
+	strbuf_init(&i->text);
+	strbuf_init(&i->json_text);
+	struct kspace_opts k = { .cache = cache_folder(NULL, i->cache, sizeof(i->cache)),
+				 .memory = (enum kspace_memory)o->memory };
+	kspace_init(&i->k, &k, &app->diag);
+}
+
+static void end(struct inspect *i)
+{
+	if (i->o->how && !i->app->json)
+		print_how(i);
+	strbuf_done(&i->text);
+	strbuf_done(&i->json_text);
+	kspace_done(&i->k);
+}
+
+int inspect_run(struct app *app, const struct inspect_opts *o, inspect_fn fn, int argc, char **argv)
+{
+	struct inspect i;
+	begin(&i, app, o);
+	int err = run_once(&i, fn, argc, argv);
+	end(&i);
+	return i.misused ? app_usage_said(app) : err ? app_fail(app, err) : APP_DONE;
+}
+
+/* ---- -i: an expression again and again ------------------------------------------------------------------------------------- */
+
+static void sleep_until(struct timespec *at, u64 seconds)
+{
+	at->tv_sec += (time_t)seconds;
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, at, NULL) == EINTR)
+		;
+}
+
+static double seconds_of(const struct timespec *t)
+{
+	return (double)t->tv_sec + (double)t->tv_nsec * 1e-9;
+}
+
+/* The value, and how it changed: a second for numbers. */
+static int watch_line(struct inspect *i, const char *text, const struct cexpr *tree,
+		      struct timespec *before, u64 *last, bool first)
+{
+	struct kvalue v;
+	struct timespec now;
+	u64 num;
+	int err = eval_tree(&i->k, tree, text, &v);
+	if (!err)
+		err = eval_number(&i->k, &v, &num);
+	if (err)
+		return err;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	double passed = seconds_of(&now) - seconds_of(before);
+	s64 change = (s64)(num - *last);
+	if (i->app->json) {
+		struct json j;
+		json_begin(&j, &i->app->out, JSON_COMPACT);
+		json_object(&j);
+		json_put_str(&j, "expression", text);
+		json_key(&j, "value");
+		if (ktype_is_signed(&v.type))
+			json_s64(&j, (s64)num);
+		else
+			json_u64(&j, num);
+		json_key(&j, "change");
+		if (first)
+			json_null(&j);
+		else
+			json_s64(&j, change);
+		json_key(&j, "per_second");
+		if (first || passed <= 0)
+			json_null(&j);
+		else
+			json_double(&j, (double)change / passed);
+		json_object_end(&j);
+		err = json_end(&j);
+	} else {
+		struct strbuf s;
+		strbuf_init(&s);
+		err = print_value(&i->k, &v, &i->print, &s);
+		strbuf_printf(&i->app->out, "%s = %s", text, strbuf_cstr(&s));
+		if (!first && passed > 0)
+			strbuf_printf(&i->app->out, "  %+lld  %+.1f/s", (long long)change,
+				      (double)change / passed);
+		strbuf_char(&i->app->out, '\n');
+		strbuf_done(&s);
+	}
+	*before = now;
+	*last = num;
+	return err;
+}
+
+static int watch(struct app *app, const struct inspect_opts *o, int argc, char **argv)
+{
+	struct inspect i;
+	struct timespec at, before = { 0 };
+	u64 last = 0;
+	begin(&i, app, o);
+	app_live(app);
+	(void)clock_gettime(CLOCK_MONOTONIC, &at);
+	struct cexpr *tree;
+	const char *text = inspect_join(&i, argc, argv);
+	int err = text ? eval_parse(&i.k, text, &tree) : -ENOMEM;
+	for (u64 n = 0; !err && (!o->count || n < o->count); n++) {
+		if (n)
+			sleep_until(&at, o->interval_s);
+		err = watch_line(&i, text, tree, &before, &last, !n);
+		if (!err)
+			err = app_flush(app);
+	}
+	end(&i);
+	/* Whoever read our output has gone. */
+	return err == -EPIPE ? APP_DONE : err ? app_fail(app, err) : APP_DONE;
+}
+
+/* ---- the commands ---------------------------------------------------------------------------------------------------------- */
+
+/* As crash: a word that is no command is an expression, and `kprobe ADDRESS` is `struct kprobe ADDRESS`. */
+static int inspect_any(struct inspect *i, int argc, char **argv)
+{
+	if (argv[0][0] == '*' && argc > 1 && inspect_names_struct(i, argv[0] + 1)) {
+		argv[0]++;
+		return inspect_struct(i, argc, argv);
+	}
+	if (argc > 1 && inspect_names_struct(i, argv[0]))
+		return inspect_struct(i, argc, argv);
+	return inspect_print(i, argc, argv);
+}
+
+static int run_any(struct app *app, void *opts, int argc, char **argv)
+{
+	const struct inspect_opts *o = opts;
+	if (!argc)
+		return app_usage(app, "which expression, or which command?");
+	if (o->hex && o->decimal)
+		return app_usage(app, "-x and -d exclude each other");
+	if (o->interval_s)
+		return watch(app, o, argc, argv);
+	return inspect_run(app, o, o->probed ? inspect_probed : inspect_any, argc, argv);
+}
+
+#define RUN(name)                                                                                  \
+	static int run_##name(struct app *app, void *opts, int argc, char **argv)                  \
+	{                                                                                          \
+		return inspect_run(app, opts, inspect_##name, argc, argv);                         \
+	}
+RUN(print)
+RUN(struct)
+RUN(whatis)
+RUN(list)
+RUN(tree)
+RUN(rd)
+RUN(sym)
+RUN(dis)
+RUN(ps)
+RUN(mod)
+#undef RUN
+
+static const char *const memory_words[] = { "auto", "bpf", "kcore", NULL };
+static const char *const tree_words[] = { "rbtree", "xarray", "maple", NULL };
+
+static int set_width(void *opts, const char *value, u64 width, const char *rest, struct diag *d)
+{
+	struct inspect_opts *o = opts;
+	if (strcmp(value ? value : "", rest))
+		return diag_error(d, -EINVAL, "invalid width: -8, -16, -32 or -64");
+	o->width = width;
+	return 0;
+}
+static int width_16(void *opts, const char *value, bool negated, struct diag *d)
+{
+	return set_width(opts, value, 16, "6", d);
+}
+static int width_32(void *opts, const char *value, bool negated, struct diag *d)
+{
+	return set_width(opts, value, 32, "2", d);
+}
+static int width_64(void *opts, const char *value, bool negated, struct diag *d)
+{
+	return set_width(opts, value, 64, "4", d);
+}
+static int width_8(void *opts, const char *value, bool negated, struct diag *d)
+{
+	return set_width(opts, "", 8, "", d);
+}
+
+/* clang-format off */
+#define T struct inspect_opts
+#define COMMON_ROWS \
+	OPT_HEADING("Sources"), \
+	OPT_ENUM(0, "memory", T, memory, "SOURCE", "How to read kernel memory: auto (default), bpf, kcore", memory_words), \
+	OPT_FLAG(0, "how", T, how, "Report which memory, type and symbol sources answered, on standard error")
+#define RADIX_ROWS \
+	OPT_FLAG('x', "hex", T, hex, "Print integers in hexadecimal"), \
+	OPT_FLAG('d', "decimal", T, decimal, "Print integers in decimal (default)"), \
+	OPT_UINT(0, "depth", T, depth, "N", "Show at most N levels of nested structures"), \
+	OPT_UINT(0, "elements", T, elements, "N", "Show at most N elements of an array or string (default: 200)")
+
+static const struct opt any_rows[] = {
+	RADIX_ROWS,
+	OPT_UINT('i', "interval", T, interval_s, "SECONDS", "Print the value every SECONDS, with its change per second"),
+	OPT_UINT('n', "count", T, count, "N", "With -i, stop after N lines"),
+	OPT_FLAG(0, "probed", T, probed, "Report whether and by whom the named functions are instrumented"),
+	COMMON_ROWS,
+	OPT_END(),
+};
+static const struct opt print_rows[] = { RADIX_ROWS, COMMON_ROWS, OPT_END() };
+static const struct opt struct_rows[] = {
+	OPT_FLAG('o', "offsets", T, offsets, "Show the offset of each member"),
+	RADIX_ROWS, COMMON_ROWS, OPT_END(),
+};
+static const struct opt whatis_rows[] = {
+	OPT_FLAG('o', "offsets", T, offsets, "Show the offset of each member"),
+	COMMON_ROWS, OPT_END(),
+};
+static const struct opt list_rows[] = {
+	OPT_STR('o', "offset", T, list_offset, "OFFSET|TYPE.MEMBER", "Where the pointer to the next object is"),
+	OPT_LIST('s', "struct", T, members, "TYPE[.MEMBER,...]", "Print these members of each object"),
+	OPT_FLAG('H', "head", T, head, "START is a list_head or hlist_head of its own"),
+	OPT_FLAG('h', "embedded", T, embedded, "START is an object with a list_head in it"),
+	OPT_FLAG('r', "reverse", T, backwards, "Follow list_head.prev"),
+	OPT_STR('e', "end", T, end, "ADDRESS", "Stop at this address"),
+	OPT_UINT('n', "limit", T, limit, "N", "Stop after N objects (default: 1048576)"),
+	RADIX_ROWS, COMMON_ROWS, OPT_END(),
+};
+static const struct opt tree_rows[] = {
+	OPT_ENUM('t', "type", T, tree_kind, "TYPE", "rbtree (default), xarray (and radix trees) or maple", tree_words),
+	OPT_STR('o', "offset", T, list_offset, "OFFSET|TYPE.MEMBER", "Where the rb_node is in an object"),
+	OPT_LIST('s', "struct", T, members, "TYPE[.MEMBER,...]", "Print these members of each object"),
+	OPT_UINT('n', "limit", T, limit, "N", "Stop after N objects (default: 1048576)"),
+	RADIX_ROWS, COMMON_ROWS, OPT_END(),
+};
+static const struct opt rd_rows[] = {
+	OPT_UINT('w', "width", T, width, "BITS", "Bits per unit: 8, 16, 32 or 64 (default); -8, -16, -32 and -64 are short for it"),
+	OPT_CALL('8', NULL, NULL, "Same as -w 8", width_8, .hidden = true),
+	OPT_CALL('1', NULL, "6", "Same as -w 16", width_16, .hidden = true),
+	OPT_CALL('3', NULL, "2", "Same as -w 32", width_32, .hidden = true),
+	OPT_CALL('6', NULL, "4", "Same as -w 64", width_64, .hidden = true),
+	OPT_FLAG('s', "symbols", T, symbols, "One 64-bit unit per line, with its symbol"),
+	OPT_FLAG('x', "no-ascii", T, no_ascii, "No characters at the end of the line"),
+	COMMON_ROWS, OPT_END(),
+};
+static const struct opt sym_rows[] = {
+	OPT_STR('q', "query", T, query, "TEXT", "All symbols that contain TEXT"),
+	OPT_STR('m', "module", T, module, "MODULE", "All symbols of this module"),
+	OPT_FLAG('l', "lines", T, lines, "Show the source file and line, from debug information"),
+	COMMON_ROWS, OPT_END(),
+};
+static const struct opt dis_rows[] = {
+	OPT_FLAG('l', "lines", T, lines, "Show source files and lines, from debug information"),
+	OPT_FLAG('r', "reverse", T, until, "From the start of the function up to the address"),
+	OPT_FLAG('f', "forward", T, from, "From the address to the end of the function"),
+	OPT_FLAG('x', "hex", T, hex, "Offsets in hexadecimal"),
+	COMMON_ROWS, OPT_END(),
+};
+static const struct opt plain_rows[] = { COMMON_ROWS, OPT_END() };
+#undef T
+/* clang-format on */
+
+static const struct opt_example print_examples[] = {
+	{ "inspect p init_task.comm", "a member of a global" },
+	{ "inspect p '$current->mm->mmap_base' -x", "of the task that asks, in hexadecimal" },
+	{ "inspect p runqueues:0.nr_running", "a CPU's copy of a per-CPU variable" },
+	{ "inspect p '*(struct list_head *)0xffffffff82e0f2a0'", "what lies at an address" },
+	{ 0 },
+};
+static const struct opt_example struct_examples[] = {
+	{ "inspect struct list_head", "the definition" },
+	{ "inspect struct -o kprobe", "with offsets" },
+	{ "inspect struct task_struct.pid,comm,mm ffff888100f48000", "members of one" },
+	{ 0 },
+};
+static const struct opt_example whatis_examples[] = {
+	{ "inspect whatis vfs_read", "the prototype of a function" },
+	{ "inspect whatis runqueues", "the type of a variable" },
+	{ 0 },
+};
+static const struct opt_example list_examples[] = {
+	{ "inspect list -o tracer.next -s tracer.name,init trace_types",
+	  "by a pointer to the next" },
+	{ "inspect list -o task_struct.tasks -s task_struct.pid,comm -h init_task",
+	  "by a list_head in the objects" },
+	{ "inspect list -o module.list -s module.name -H modules", "from a head of its own" },
+	{ 0 },
+};
+static const struct opt_example tree_examples[] = {
+	{ "inspect tree -t maple -s vm_area_struct.vm_start,vm_end '&$current->mm->mm_mt'",
+	  "mapped areas of this task" },
+	{ "inspect tree -t rbtree -o vmap_area.rb_node -s vmap_area.va_start "
+	  "'&vmap_area_root'",
+	  "a red-black tree" },
+	{ 0 },
+};
+static const struct opt_example rd_examples[] = {
+	{ "inspect rd jiffies", "one unit of 64 bits" },
+	{ "inspect rd -8 vfs_read 16", "the first bytes of a function" },
+	{ "inspect rd -s sys_call_table 10", "with symbols" },
+	{ 0 },
+};
+static const struct opt_example sym_examples[] = {
+	{ "inspect sym vfs_read", "the address of a symbol" },
+	{ "inspect sym ffffffff8119d4e5", "what lies at an address" },
+	{ "inspect sym -q kprobe_ftrace", "all that contain this" },
+	{ 0 },
+};
+static const struct opt_example dis_examples[] = {
+	{ "inspect dis vfs_read", "a function as it is now, with what instruments it" },
+	{ "inspect dis -r vfs_read+0x20", "from its start up to an address" },
+	{ "inspect dis 0xffffffff8119d4e0 7", "seven instructions" },
+	{ 0 },
+};
+static const struct opt_example ps_examples[] = {
+	{ "inspect ps", "all tasks, with the address of each task_struct" },
+	{ "inspect ps 1", "one" },
+	{ 0 },
+};
+static const struct opt_example mod_examples[] = { { "inspect mod", "loaded modules" }, { 0 } };
+
+#define SUB(var, n, s, u, fn, row, ...)                                                            \
+	static const struct command var = { .name = n,                                             \
+					    .summary = s,                                          \
+					    .usage = u,                                            \
+					    .opts = row,                                           \
+					    .opts_size = sizeof(struct inspect_opts),              \
+					    .mixed_words = true,                                   \
+					    .same_opts = true,                                     \
+					    .run = fn,                                             \
+					    __VA_ARGS__ }
+
+SUB(sub_print, "p", "print the value of an expression", "[OPTIONS] EXPRESSION", run_print,
+    print_rows, .examples = print_examples);
+SUB(sub_struct, "struct", "print a structure's definition, or one at an address",
+    "[OPTIONS] NAME[.MEMBER,...] [ADDRESS|SYMBOL [COUNT]]", run_struct, struct_rows,
+    .examples = struct_examples);
+SUB(sub_union, "union", "the same for a union", "[OPTIONS] NAME[.MEMBER,...] [ADDRESS|SYMBOL]",
+    run_struct, struct_rows, .examples = struct_examples);
+SUB(sub_whatis, "whatis", "print the declaration of a type, variable or function", "[OPTIONS] NAME",
+    run_whatis, whatis_rows, .examples = whatis_examples);
+SUB(sub_list, "list", "walk a linked list", "[OPTIONS] [OFFSET|TYPE.MEMBER] START", run_list,
+    list_rows, .examples = list_examples,
+    .about = "Prints the address of each object, and the members that -s names. Without -H or "
+	     "-h, START is the first object, and the pointer in it leads to the next one. The "
+	     "kernel goes on meanwhile: an object that comes up twice, or an address that cannot "
+	     "be read, ends the walk with an error that names it.");
+SUB(sub_tree, "tree", "walk a red-black tree, xarray or maple tree", "[OPTIONS] ROOT", run_tree,
+    tree_rows, .examples = tree_examples);
+SUB(sub_rd, "rd", "print memory", "[OPTIONS] ADDRESS|SYMBOL [COUNT]", run_rd, rd_rows,
+    .examples = rd_examples);
+SUB(sub_sym, "sym", "translate symbols and addresses", "[OPTIONS] SYMBOL|ADDRESS...", run_sym,
+    sym_rows, .examples = sym_examples);
+SUB(sub_dis, "dis", "disassemble live kernel text", "[OPTIONS] SYMBOL|ADDRESS [COUNT]", run_dis,
+    dis_rows, .examples = dis_examples,
+    .about = "Shows the text that runs, not the one in a file: the entry of a function is a NOP "
+	     "([FTRACE NOP]), a call to ftrace or to a trampoline, or the breakpoint or jump of "
+	     "a kprobe.");
+SUB(sub_ps, "ps", "list tasks from kernel memory", "[OPTIONS] [PID...]", run_ps, plain_rows,
+    .examples = ps_examples);
+SUB(sub_mod, "mod", "list modules from kernel memory", "[OPTIONS]", run_mod, plain_rows,
+    .examples = mod_examples);
+
+static const struct command *const subs[] = { &sub_print, &sub_struct, &sub_union, &sub_whatis,
+					      &sub_list,  &sub_tree,   &sub_rd,	   &sub_sym,
+					      &sub_dis,	  &sub_ps,     &sub_mod,   NULL };
+
+static const struct opt_example examples[] = {
+	{ "inspect init_task.comm", "print an expression over the kernel's data" },
+	{ "inspect '(struct ftrace_ops *)ftrace_ops_list'", "a global with its type" },
+	{ "inspect kprobe 0xffff888104a3c018", "a struct kprobe at an address" },
+	{ "inspect list -o tracer.next -s tracer.name,init trace_types", "walk a list" },
+	{ "inspect dis vfs_read", "the live text of a function" },
+	{ "inspect --probed vfs_read", "who instruments a function" },
+	{ "inspect -i 1 jiffies_64", "a value every second, and how fast it changes" },
+	{ 0 },
+};
+
+const struct command command_inspect = {
+	.name = "inspect",
+	.group = "Why",
+	.summary = "look at the live kernel's data structures",
+	.usage = "[OPTIONS] EXPRESSION | COMMAND [ARGS]",
+	.about =
+		"Reads the running kernel's memory without debug packages and without /proc/kcore: "
+		"types come from BTF, symbols from /proc/kallsyms, and memory through a BPF "
+		"program "
+		"that copies (bpf_probe_read_kernel), else from /proc/kcore. It never writes.\n"
+		"Expressions are C's: members with . and ->, [index], [from:to], casts, *, &, "
+		"sizeof, offsetof(TYPE, MEMBER), container_of(POINTER, TYPE, MEMBER), arithmetic, "
+		"per-CPU variables as NAME:CPU or NAME:a (all CPUs), and $current, the task_struct "
+		"of the task that asks.\n"
+		"BTF describes types, functions and per-CPU variables. The types of some 50 other "
+		"globals are known; any other needs a cast to the type that it is declared with, "
+		"(TYPE)NAME. Where the symbol list has functions only (CONFIG_KALLSYMS_ALL is "
+		"off), "
+		"init_task is found through the parents of this task, and other data by address.\n"
+		"A kprobe inside of a function replaces an instruction by a breakpoint (int3). The "
+		"CPU traps: exc_int3 calls kprobe_int3_handler, which runs the probe's "
+		"pre_handler, single-steps a copy of the instruction, or emulates it or lets it "
+		"run from the copy with a jump back (boosted), runs the post_handler, and goes "
+		"on after it, as a debugger does. An optimized probe is a jump to a "
+		"trampoline instead, and one at the entry of a function uses ftrace's call.\n"
+		"That call goes to ftrace_caller, to ftrace_regs_caller where somebody wants all "
+		"registers (kprobes do), or to a trampoline made for the only user. Where there "
+		"are several users it runs arch_ftrace_ops_list_func, which walks "
+		"ftrace_ops_list and calls the func of each ftrace_ops whose filter has the "
+		"function; that of kprobes is kprobe_ftrace_handler.",
+	.examples = examples,
+	.opts = any_rows,
+	.opts_size = sizeof(struct inspect_opts),
+	.mixed_words = false,
+	.subs = subs,
+	.run = run_any,
+};

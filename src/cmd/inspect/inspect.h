@@ -1,0 +1,78 @@
+/* What the sub-commands of inspect share: options, an open kernel, where answers go. */
+#pragma once
+
+#include "base/json.h"
+#include "cmd/app/app.h"
+#include "memory/print.h"
+#include "memory/walk.h"
+
+#include <limits.h>
+
+struct inspect_opts {
+	bool how;
+	bool hex, decimal;
+	int memory; /* enum kspace_memory */
+	u64 depth, elements;
+	/* Of single sub-commands. */
+	bool offsets; /* struct -o */
+	const char *list_offset; /* list -o, tree -o */
+	struct opt_list members; /* -s */
+	bool head, embedded, backwards; /* list -H -h -r */
+	const char *end; /* list -e */
+	u64 limit;
+	int tree_kind; /* tree -t */
+	u64 width; /* rd: bits */
+	bool symbols, no_ascii; /* rd -s -x */
+	bool lines, until, from; /* dis -l -r -f */
+	const char *module, *query; /* sym -m -q */
+	u64 interval_s, count; /* -i -n */
+	bool probed;
+};
+
+/* One run: an open kernel and where its answers go. */
+struct inspect {
+	struct app *app;
+	const struct inspect_opts *o;
+	struct kspace k;
+	struct print_opts print;
+	struct strbuf text; /* goes to app->out at the end, unless --json */
+	struct strbuf json_text;
+	struct json j; /* inside of "rows" */
+	char cache[PATH_MAX];
+	u32 history; /* $1, $2 ... of p */
+	struct walk_result walk; /* of list and tree, for the JSON's "end" */
+	bool walked;
+	bool misused; /* a usage error: status 129 */
+};
+
+/* The words after the options. 0, -EINVAL: not as it is used (with a diag), other errno. */
+typedef int (*inspect_fn)(struct inspect *i, int argc, char **argv);
+
+/* Opens, calls, prints or explains, closes: the whole of a sub-command. The exit status. */
+int inspect_run(struct app *app, const struct inspect_opts *o, inspect_fn fn, int argc, char **argv);
+/* "0xffff..." as JSON has addresses: numbers above 2^53 are not exact everywhere. */
+void inspect_json_address(struct inspect *i, const char *key, u64 addr);
+/* -EINVAL with a diag, for usage. */
+int inspect_usage(struct inspect *i, const char *what);
+/* All words as one expression; the kspace's. NULL: no memory. */
+const char *inspect_join(struct inspect *i, int argc, char **argv);
+
+int inspect_print(struct inspect *i, int argc, char **argv); /* p */
+int inspect_struct(struct inspect *i, int argc, char **argv); /* struct, union, * */
+int inspect_whatis(struct inspect *i, int argc, char **argv);
+int inspect_list(struct inspect *i, int argc, char **argv);
+int inspect_tree(struct inspect *i, int argc, char **argv);
+int inspect_rd(struct inspect *i, int argc, char **argv);
+int inspect_sym(struct inspect *i, int argc, char **argv);
+int inspect_dis(struct inspect *i, int argc, char **argv);
+int inspect_ps(struct inspect *i, int argc, char **argv);
+int inspect_mod(struct inspect *i, int argc, char **argv);
+int inspect_probed(struct inspect *i, int argc, char **argv);
+
+/* Whether a word names a struct or union, "list_head", "task_struct.pid,comm"; for the short form `inspect kprobe ADDRESS`. */
+bool inspect_names_struct(struct inspect *i, const char *word);
+
+/* What a function's entry, or an instruction, is when somebody put a probe there. "" for nothing of the kind. */
+enum { INSPECT_NOTE = 96 };
+void inspect_note(struct inspect *i, u64 addr, u64 offset, const u8 *code, size_t size,
+		  char note[INSPECT_NOTE]);
