@@ -1,5 +1,6 @@
-/* BTF: every function that it names is described, and every type with its parts, name and size. Odd sizes are taken as a module's, on top of the first half as the kernel's. */
+/* BTF: every function that it names is described, and every type with its parts, name, size and definition. Odd sizes are taken as a module's, on top of the first half as the kernel's. */
 #include "image/btf.h"
+#include "image/type_decl.h"
 
 #include <string.h>
 
@@ -38,6 +39,9 @@ static void ask(struct btf *b)
 			sum += strlen(p.name) + p.bit_offset;
 		strbuf_reset(&text);
 		btf_name_type(b, id, &text);
+		strbuf_reset(&text);
+		type_decl(b, id, "name", (struct type_decl_opts){ .whole = id & 1 }, &text);
+		(void)type_decl_define(b, id, (struct type_decl_opts){ .offsets = true }, &text);
 		sum += btf_size(b, id) + text.len;
 		if (id < 16)
 			sum += (u64)btf_find_member(b, id, "flags", &p) +

@@ -111,10 +111,8 @@ static int eval_per_cpu(const struct evaluation *e, const struct cexpr *n, struc
 {
 	if (!v->global.is_per_cpu)
 		return refuse(e, n, -EINVAL, "not a per-CPU variable");
-	if (n->cpu == CEXPR_ALL_CPUS) {
-		v->all_cpus = true;
-		return 0;
-	}
+	if (n->cpu == CEXPR_ALL_CPUS)
+		return refuse(e, n, -EINVAL, "':a' is for values that are printed");
 	v->is_per_cpu = false;
 	return kspace_per_cpu(e->k, &v->global, (u32)n->cpu, &v->addr);
 }
@@ -692,4 +690,13 @@ int eval_address_text(struct kspace *k, const char *text, u64 *ret)
 		return 0;
 	int err = eval_text(k, text, &v);
 	return err ? err : eval_address(k, &v, ret);
+}
+
+struct cexpr *eval_all_cpus(struct cexpr *tree)
+{
+	struct cexpr *found = tree->op == CEXPR_NAME && tree->cpu == CEXPR_ALL_CPUS ? tree : NULL;
+	for (unsigned i = 0; !found && i < ARRAY_SIZE(tree->kids); i++)
+		if (tree->kids[i])
+			found = eval_all_cpus(tree->kids[i]);
+	return found;
 }

@@ -18,7 +18,7 @@ struct kvalue {
 	u64 num;
 	bool is_function; /* addr is its first instruction */
 	const char *symbol; /* it is this variable as a whole; NULL: it is not. The kspace's */
-	bool is_per_cpu, all_cpus; /* of several CPUs: global says which variable */
+	bool is_per_cpu; /* one for each CPU: global says which variable */
 	struct kspace_global global;
 };
 
@@ -29,6 +29,9 @@ int eval_parse(struct kspace *k, const char *text, struct cexpr **ret) must_chec
 /* The same for who has parsed it: text is what the tree's places point into. */
 int eval_tree(struct kspace *k, const struct cexpr *e, const char *text,
 	      struct kvalue *ret) must_check;
+
+/* The per-CPU variable that is meant for all CPUs, NAME:a: its cpu can be set to each of them, one after the other. NULL: none. */
+struct cexpr *eval_all_cpus(struct cexpr *tree);
 
 /* A scalar as a number: read from memory where it lies there. A function or an array is its address. */
 int eval_number(struct kspace *k, const struct kvalue *v, u64 *ret) must_check;

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BTF_BYTES_MAX = 256 << 20, MODULES_MAX = 4096, PARENTS_MAX = 1 << 16 };
+enum { BTF_BYTES_MAX = 256 << 20, MODULES_MAX = 4096, PARENTS_MAX = 1 << 16, RODATA_REACH = 256 };
 
 void kspace_init(struct kspace *k, const struct kspace_opts *o, struct diag *d)
 {
@@ -383,6 +383,9 @@ bool kspace_name_address(struct kspace *k, u64 addr, bool decimal, struct strbuf
 	u64 offset, size;
 	const struct ksyms *s = addr ? kspace_try_syms(k) : NULL;
 	if (!s || !ksyms_at(s, addr, &sym, &offset, &size))
+		return false;
+	/* Read-only data is mostly strings without a name: what comes long before them says nothing. */
+	if ((sym.kind == 'r' || sym.kind == 'R') && offset >= RODATA_REACH)
 		return false;
 	strbuf_add(to, sym.name, sym.name_len);
 	if (offset)

@@ -402,6 +402,10 @@ static const struct opt_example struct_examples[] = {
 	{ "inspect struct task_struct.pid,comm,mm ffff888100f48000", "members of one" },
 	{ 0 },
 };
+static const struct opt_example union_examples[] = {
+	{ "inspect union -o sigval", "the definition, with offsets" },
+	{ 0 },
+};
 static const struct opt_example whatis_examples[] = {
 	{ "inspect whatis vfs_read", "the prototype of a function" },
 	{ "inspect whatis runqueues", "the type of a variable" },
@@ -465,7 +469,7 @@ SUB(sub_struct, "struct", "print a structure's definition, or one at an address"
     "[OPTIONS] NAME[.MEMBER,...] [ADDRESS|SYMBOL [COUNT]]", run_struct, struct_rows,
     .examples = struct_examples);
 SUB(sub_union, "union", "the same for a union", "[OPTIONS] NAME[.MEMBER,...] [ADDRESS|SYMBOL]",
-    run_struct, struct_rows, .examples = struct_examples);
+    run_struct, struct_rows, .examples = union_examples);
 SUB(sub_whatis, "whatis", "print the declaration of a type, variable or function", "[OPTIONS] NAME",
     run_whatis, whatis_rows, .examples = whatis_examples);
 SUB(sub_list, "list", "walk a linked list", "[OPTIONS] [OFFSET|TYPE.MEMBER] START", run_list,

@@ -161,13 +161,15 @@ static int probed_kprobes(struct inspect *i, u64 from, u64 until)
 static int probed_text(struct inspect *i, const char *name, u64 addr)
 {
 	enum { ENTRY = 9, CALL = 5, ENDBR = 4 };
-	static const u8 endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	/* endbr64, and the NOP that the kernel puts where nobody needs it. */
+	static const u8 endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa }, sealed[] = { 0x66, 0x0f, 0x1f, 0x00 };
 	u8 code[ENTRY];
 	char note[INSPECT_NOTE];
 	int err = kspace_read(&i->k, addr, code, sizeof(code), name);
 	if (err)
 		return err;
-	u64 at = memcmp(code, endbr, sizeof(endbr)) ? 0 : ENDBR;
+	bool has_endbr = !memcmp(code, endbr, ENDBR) || !memcmp(code, sealed, ENDBR);
+	u64 at = has_endbr ? ENDBR : 0;
 	inspect_note(i, addr + at, at, code + at, CALL, note);
 	bool nop = !strcmp(note, "FTRACE NOP"), call = *note && !nop;
 	const char *means = nop	   ? "ftrace can trace it, and nobody does"
@@ -185,7 +187,7 @@ static int probed_text(struct inspect *i, const char *name, u64 addr)
 		json_object_end(&i->j);
 		return 0;
 	}
-	strbuf_printf(&i->text, "live text at 0x%llx:%s%s%s: %s\n", (ull)(addr + at),
+	strbuf_printf(&i->text, "live text at 0x%llx:%s%s%s %s\n", (ull)(addr + at),
 		      *note ? " [" : "", note, *note ? "]" : "", means);
 	return 0;
 }

@@ -50,26 +50,37 @@ static int print_copies(struct inspect *i, const char *text, const struct kvalue
 {
 	struct kvalue one = *v;
 	int err = 0;
-	if (!i->app->json && !v->all_cpus) {
+	if (!i->app->json) {
 		strbuf_str(&i->text, "PER-CPU DATA TYPE:\n  ");
 		ktype_declare(&v->type, v->symbol ? v->symbol : "", &i->text);
 		strbuf_str(&i->text, ";\nPER-CPU ADDRESSES:\n");
 	}
-	one.is_per_cpu = one.all_cpus = false;
+	one.is_per_cpu = false;
 	for (u32 cpu = 0; !err && cpu < kspace_nr_cpus(&i->k); cpu++) {
 		err = kspace_per_cpu(&i->k, &v->global, cpu, &one.addr);
-		if (err)
-			break;
-		if (i->app->json) {
+		if (!err && i->app->json)
 			err = value_json(i, text, &one, (s32)cpu);
-		} else if (v->all_cpus) {
-			strbuf_printf(&i->text,
-				      "per_cpu(%s, %u) = $%u = ", v->symbol ? v->symbol : text, cpu,
-				      ++i->history);
-			err = print_value(&i->k, &one, &i->print, &i->text);
-			strbuf_char(&i->text, '\n');
-		} else {
+		else if (!err)
 			strbuf_printf(&i->text, "  [%u]: %llx\n", cpu, (unsigned long long)one.addr);
+	}
+	return err;
+}
+
+/* NAME:a: the expression once for each CPU. */
+static int print_all_cpus(struct inspect *i, const char *text, struct cexpr *tree,
+			  struct cexpr *which)
+{
+	int err = 0;
+	for (u32 cpu = 0; !err && cpu < kspace_nr_cpus(&i->k); cpu++) {
+		struct kvalue v;
+		which->cpu = (s32)cpu;
+		err = eval_tree(&i->k, tree, text, &v);
+		if (!err && i->app->json) {
+			err = value_json(i, text, &v, (s32)cpu);
+		} else if (!err) {
+			strbuf_printf(&i->text, "per_cpu(%s, %u) = $%u = ", text, cpu, ++i->history);
+			err = print_value(&i->k, &v, &i->print, &i->text);
+			strbuf_char(&i->text, '\n');
 		}
 	}
 	return err;
@@ -78,12 +89,18 @@ static int print_copies(struct inspect *i, const char *text, const struct kvalue
 int inspect_print(struct inspect *i, int argc, char **argv)
 {
 	struct kvalue v;
+	struct cexpr *tree;
 	if (!argc)
 		return inspect_usage(i, "which expression?");
 	const char *text = inspect_join(i, argc, argv);
 	if (!text)
 		return -ENOMEM;
-	int err = eval_text(&i->k, text, &v);
+	int err = eval_parse(&i->k, text, &tree);
+	struct cexpr *which = err ? NULL : eval_all_cpus(tree);
+	if (which)
+		return print_all_cpus(i, text, tree, which);
+	if (!err)
+		err = eval_tree(&i->k, tree, text, &v);
 	if (err)
 		return err;
 	return v.is_per_cpu ? print_copies(i, text, &v) : print_one(i, text, &v);
