@@ -62,6 +62,8 @@ CASES = [
     ("probe-vars", "value", "probe -x SONDE -V workload_usdt"),
     ("probe-line", "value", "probe -s TREE -x SONDE -L workload_usdt"),
     ("probe-audit", "value", "probe --audit"),
+    ("bench-probe", "value", "bench probe -t 0.05"),
+    ("bench-probe-list", "value", "bench probe --list"),
     ("kallsyms", "value", "kallsyms vfs_read"),
     ("inspect", "value", "inspect init_task.tasks"),
     ("inspect", "value", "inspect struct task_struct"),

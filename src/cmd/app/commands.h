@@ -9,6 +9,8 @@ extern const struct command program; /* its subs are the commands: for help and 
 /* One line per file in cmd/. */
 extern const struct command command_annotate;
 extern const struct command command_archive;
+extern const struct command command_bench;
+extern const struct command command_bench_probe;
 extern const struct command command_buildid_cache;
 extern const struct command command_buildid_list;
 extern const struct command command_doctor;
