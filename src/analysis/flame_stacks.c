@@ -110,11 +110,27 @@ static void sort_points(struct flame_point *at, size_t nr)
 	}
 }
 
-/* Joins points of one stack that are close in time, more and more coarsely, until half of them are gone. */
+/* Sorted points: how many entries they are of. */
+static size_t count_entries(const struct flame_stacks *s)
+{
+	size_t nr = 0;
+	for (size_t i = 0; i < s->points.nr; i++)
+		nr += !i || s->points.at[i].node != s->points.at[i - 1].node;
+	return nr;
+}
+
+/*
+ * Joins points of one stack that are close in time, more and more coarsely, until half of them are gone, or until there are few for each
+ * stack: coarser times would not save much then. The next time is when there are twice as many, so that sorting stays cheap.
+ */
 static void join_points(struct flame_stacks *s)
 {
 	size_t most = s->points.nr / 2;
 	sort_points(s->points.at, s->points.nr);
+	most = max(most, count_entries(s) * 4);
+	s->join_at = 2 * s->points.nr;
+	if (s->points.nr <= most)
+		return;
 	for (s->shift = max(s->shift, 16u); s->shift < 63; s->shift++) {
 		size_t to = 0;
 		for (size_t i = 0; i < s->points.nr; i++) {
@@ -129,8 +145,9 @@ static void join_points(struct flame_stacks *s)
 		}
 		s->points.nr = to;
 		if (to <= most)
-			return;
+			break;
 	}
+	s->join_at = 2 * s->points.nr;
 }
 
 static int add_point(struct flame_stacks *s, struct flame_point p)
@@ -165,7 +182,7 @@ static void limit_points(struct flame_sink *f, struct flame_stacks *s, size_t be
 {
 	size_t added = s->points.nr - before;
 	size_t all = atomic_fetch_add_explicit(&f->nr_points, added, memory_order_relaxed) + added;
-	if (likely(all < MAX_POINTS) || s->points.nr < LEAST_TO_JOIN)
+	if (likely(all < MAX_POINTS) || s->points.nr < max(s->join_at, (size_t)LEAST_TO_JOIN))
 		return;
 	before = s->points.nr;
 	join_points(s);
@@ -439,11 +456,12 @@ static void flame_shard_free(struct sink *k, void *state)
 /* Shards have a bound of their own; over many rounds, all of them together need one. */
 static int flame_round_done(struct sink *k, const struct run_tables *t, const struct round *r)
 {
-	struct flame_stacks *s = &container_of(k, struct flame_sink, sink)->all;
+	struct flame_sink *f = container_of(k, struct flame_sink, sink);
+	struct flame_stacks *s = &f->all;
+	atomic_store_explicit(&f->nr_points, 0, memory_order_relaxed); /* shards are empty again */
 	if (r->last || s->points.nr < max(s->join_at, 2 * (size_t)MAX_POINTS))
 		return 0;
-	join_points(s);
-	s->join_at = 2 * s->points.nr; /* no fewer than stacks: these have a bound of their own */
+	join_points(s); /* no fewer than stacks remain: these have a bound of their own */
 	return 0;
 }
 

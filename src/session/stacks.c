@@ -129,6 +129,7 @@ struct stacks_live *stacks_live_new(const struct stacks_live_opts *o)
 	if (!l)
 		return NULL;
 	diag_init(&l->diag);
+	l->diag.options = o->option_names;
 	l->by_frame_pointer = o->by_frame_pointer;
 	short_chains_init(&l->short_chains, false);
 	if (!rounds_open(&(struct rounds_opts){ .fd = -1 }, &l->src)) {

@@ -26,6 +26,7 @@ int stacks_load(struct symbols *sy, const struct stacks_opts *o, struct flame *f
 struct stacks_live;
 
 struct stacks_live_opts {
+	const char *const *option_names; /* for messages, as in struct diag */
 	bool hits; /* count what falls on single instructions, too */
 	bool by_frame_pointer; /* note it at the end if programs have no frame pointers to follow */
 };

@@ -136,6 +136,7 @@ int trace_run(struct trace_run *r, const struct trace_run_opts *o)
 {
 	*r = (struct trace_run){ .run = COMMAND_RUN_NONE, .opts = *o };
 	diag_init(&r->diag);
+	r->diag.options = o->setup->diag ? o->setup->diag->options : NULL;
 	r->over_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	int err = r->over_fd < 0 ? -errno : ftrace_setup_begin(o->setup, true, NULL);
 	if (!err && o->setup->dry_run)

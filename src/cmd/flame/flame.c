@@ -79,6 +79,7 @@ static int record_now(struct flame_job *j, int argc, char **argv)
 {
 	struct record_opts *r = &j->o->record;
 	j->live = stacks_live_new(&(struct stacks_live_opts){
+		.option_names = j->app->diag.options,
 		.hits = j->form == FORM_HTML && j->o->code,
 		.by_frame_pointer = r->call_graph && !strcmp(r->call_graph, "fp") && !r->quiet });
 	if (!j->live)
