@@ -195,8 +195,8 @@ static bool row_wanted(const struct who *w, const struct who_row *r)
 	if (o->one_user && (!(t->parts & TASK_OWNER) || t->uid[TASK_ID_EFFECTIVE] != o->uid))
 		return false;
 	if (o->no_idle && t->state != 'R') {
-		u64 before = r->before ? r->before->user_ticks + r->before->system_ticks : 0;
-		if (t->user_ticks + t->system_ticks <= before)
+		u64 before = r->before ? who_cpu_ns(w, r->before) : 0;
+		if (who_cpu_ns(w, t) <= before)
 			return false;
 	}
 	vec_for_each (&o->filters.list, f)
@@ -290,6 +290,42 @@ static int task_order(const struct task *a, const struct task *b)
 				: (a->tid > b->tid) - (a->tid < b->tid);
 }
 
+static int keep_row(struct who *w, struct who_row row)
+{
+	if (!row_wanted(w, &row))
+		return 0;
+	row.sequence = (u32)w->rows.nr;
+	struct who_row *slot = vec_push(&w->rows);
+	if (!slot)
+		return -ENOMEM;
+	*slot = row;
+	return 0;
+}
+
+/*
+ * Who was there at the reading before under the same number was the same, unless it had begun before the one that ended can have: that one
+ * ended in this interval, so that it began within an interval before .start_ticks, which is the latest possible moment.
+ */
+static const struct task *before_end(const struct who *w, const struct task *t)
+{
+	const struct task *b = w->in.before ? task_list_find_id(w->in.before, t->pid, t->tid) : NULL;
+	u64 interval = (u64)(w->seconds * w->env.ticks_per_second) + 2;
+	return b && b->start_ticks + interval >= t->start_ticks ? b : NULL;
+}
+
+static int join_ended(struct who *w)
+{
+	int err = 0;
+	for (size_t i = 0; i < w->in.nr_ended && !err; i++) {
+		struct who_row row = { .t = &w->in.ended[i] };
+		row.before = before_end(w, row.t);
+		w->summary.ended++;
+		add_io(w, &row);
+		err = keep_row(w, row);
+	}
+	return err;
+}
+
 static int join_rows(struct who *w)
 {
 	const struct task_list *was = w->in.before, *now = w->in.now;
@@ -305,15 +341,11 @@ static int join_rows(struct who *w)
 		struct who_row row = { .t = t, .before = before };
 		count_task(&w->summary, t);
 		add_io(w, &row);
-		if (!row_wanted(w, &row))
-			continue;
-		row.sequence = (u32)w->rows.nr;
-		struct who_row *slot = vec_push(&w->rows);
-		if (!slot)
-			return -ENOMEM;
-		*slot = row;
+		int err = keep_row(w, row);
+		if (err)
+			return err;
 	}
-	return 0;
+	return join_ended(w);
 }
 
 static int compare_keys(const struct who_column *c, const union cell *a, const union cell *b)

@@ -87,6 +87,8 @@ unsigned who_opts_parts(const struct who_opts *o);
 struct who_readings {
 	const struct task_list *before, *now;
 	const struct system_reading *system_before, *system_now;
+	const struct task *ended; /* since the reading before; NULL: nobody knows */
+	size_t nr_ended;
 };
 
 struct who *who_new(const struct who_env *env);

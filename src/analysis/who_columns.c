@@ -100,9 +100,10 @@ static u64 ticks_ns(who_in *w, u64 ticks)
 	return ticks * (1000000000 / w->env.ticks_per_second);
 }
 
-static u64 cpu_ticks(const struct task *t)
+u64 who_cpu_ns(const struct who *w, const struct task *t)
 {
-	return t->user_ticks + t->system_ticks;
+	return t->parts & TASK_ENDED ? t->ended_cpu_ns
+				     : ticks_ns(w, t->user_ticks + t->system_ticks);
 }
 
 static void user(who_in *w, row_in *r, union cell *to)
@@ -158,8 +159,8 @@ static void state(who_in *w, row_in *r, union cell *to)
 
 static void cpu_percent(who_in *w, row_in *r, union cell *to)
 {
-	u64 delta = u64_less(cpu_ticks(r->t), r->before ? cpu_ticks(r->before) : 0);
-	to->f = 100 * per_second(w, delta) / w->env.ticks_per_second;
+	u64 delta = u64_less(who_cpu_ns(w, r->t), r->before ? who_cpu_ns(w, r->before) : 0);
+	to->f = 100 * per_second(w, delta) / 1e9;
 }
 
 static double age_seconds(who_in *w, row_in *r)
@@ -170,19 +171,20 @@ static double age_seconds(who_in *w, row_in *r)
 static void utilisation(who_in *w, row_in *r, union cell *to)
 {
 	double age = age_seconds(w, r);
-	to->f = age > 0 ? 100.0 * (double)cpu_ticks(r->t) / w->env.ticks_per_second / age : 0;
+	to->f = age > 0 ? 100.0 * (double)who_cpu_ns(w, r->t) / 1e9 / age : 0;
 }
 
 static void utilisation_children(who_in *w, row_in *r, union cell *to)
 {
 	double age = age_seconds(w, r);
-	u64 ticks = cpu_ticks(r->t) + r->t->child_user_ticks + r->t->child_system_ticks;
-	to->f = age > 0 ? 100.0 * (double)ticks / w->env.ticks_per_second / age : 0;
+	u64 ns = who_cpu_ns(w, r->t) +
+		 ticks_ns(w, r->t->child_user_ticks + r->t->child_system_ticks);
+	to->f = age > 0 ? 100.0 * (double)ns / 1e9 / age : 0;
 }
 
 static void cpu_time(who_in *w, row_in *r, union cell *to)
 {
-	to->u = ticks_ns(w, cpu_ticks(r->t));
+	to->u = who_cpu_ns(w, r->t);
 }
 
 static void started(who_in *w, row_in *r, union cell *to)

@@ -28,3 +28,4 @@ struct who {
 
 /* What the cell of a column is for a row: NAN where a number is not known, NULL where a text is not. */
 void who_cell(const struct who *w, const struct who_row *r, u16 column, union cell *to);
+u64 who_cpu_ns(const struct who *w, const struct task *t);

@@ -32,7 +32,7 @@ u32 task_list_add_text(struct task_list *l, const char *text, size_t len)
 	return l->text.err ? 0 : (u32)place;
 }
 
-const struct task *task_list_find(const struct task_list *l, s32 pid, s32 tid, u64 start_ticks)
+const struct task *task_list_find_id(const struct task_list *l, s32 pid, s32 tid)
 {
 	size_t lo = 0, hi = l->tasks.nr;
 	while (lo < hi) {
@@ -44,5 +44,11 @@ const struct task *task_list_find(const struct task_list *l, s32 pid, s32 tid, u
 			hi = mid;
 	}
 	const struct task *t = lo < l->tasks.nr ? &l->tasks.at[lo] : NULL;
-	return t && t->pid == pid && t->tid == tid && t->start_ticks == start_ticks ? t : NULL;
+	return t && t->pid == pid && t->tid == tid ? t : NULL;
+}
+
+const struct task *task_list_find(const struct task_list *l, s32 pid, s32 tid, u64 start_ticks)
+{
+	const struct task *t = task_list_find_id(l, pid, tid);
+	return t && t->start_ticks == start_ticks ? t : NULL;
 }

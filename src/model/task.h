@@ -29,6 +29,7 @@ enum task_part {
 	TASK_AUTOGROUP = 1 << 15,
 	TASK_SOCKETS = 1 << 16,
 	TASK_DELAYS = 1 << 17,
+	TASK_ENDED = 1 << 18, /* it has: there is .ended_cpu_ns instead of ticks */
 };
 
 enum { TASK_COMM_MAX = 64 }; /* kernel workers show more than the 16 bytes of a task */
@@ -94,6 +95,8 @@ struct task {
 	s32 autogroup, autogroup_nice; /* -1: none */
 	u32 nr_sockets;
 
+	u64 ended_cpu_ns; /* all it ever used */
+
 	/* Texts of the list: task_text(). 0: none */
 	u32 cgroup, wchan, cmdline, environ, exe, groups;
 };
@@ -114,6 +117,8 @@ static inline const char *task_text(const struct task_list *l, u32 place)
 {
 	return l->text.data ? l->text.data + place : "";
 }
+/* The task with this number, whenever it began; NULL: not there. */
+const struct task *task_list_find_id(const struct task_list *l, s32 pid, s32 tid);
 /* The same task in another list, which is the one with its pid, tid and start; NULL: not there. */
 const struct task *task_list_find(const struct task_list *l, s32 pid, s32 tid, u64 start_ticks);
 
@@ -139,6 +144,7 @@ struct who_cpu {
 
 struct who_summary {
 	u32 total, running, sleeping, stopped, zombie;
+	u32 ended; /* between the readings; not part of total */
 	bool threads;
 	struct {
 		VEC(struct who_cpu) list;

@@ -75,7 +75,7 @@ static s32 node_of(void *ctx, s32 cpu)
 
 int who_source_open(struct who_source *s, const char *path, struct diag *d)
 {
-	*s = (struct who_source){ .root.dir_fd = -1 };
+	*s = (struct who_source){ .root.dir_fd = -1, .ended.socket.fd = -1 };
 	strbuf_init(&s->buf);
 	user_names_init(&s->names, NULL);
 	int err = sysroot_open(&s->root, path);
@@ -96,12 +96,18 @@ int who_source_open(struct who_source *s, const char *path, struct diag *d)
 					    .group = env_group,
 					    .node = node_of,
 					    .ctx = s });
+	s->knows_ends = !path;
+	if (s->knows_ends)
+		who_ended_open(&s->ended, (u32)sysconf(_SC_NPROCESSORS_CONF),
+			       (u32)sysconf(_SC_CLK_TCK));
 	return s->who ? read_nodes(s) : -ENOMEM;
 }
 
 void who_source_close(struct who_source *s)
 {
 	who_free(s->who);
+	if (s->knows_ends)
+		who_ended_close(&s->ended);
 	proc_tasks_close(s->tasks);
 	user_names_done(&s->names);
 	for (unsigned i = 0; i < 2; i++)
@@ -129,6 +135,10 @@ int who_source_read(struct who_source *s, const struct who_opts *o, const s32 *p
 	err = proc_tasks_read(s->tasks, &read, &now);
 	if (err)
 		return diag_error(d, err, "cannot read the tasks of /proc: %s", strerror(-err));
+	if (s->knows_ends)
+		err = who_ended_collect(&s->ended, now, o->threads, pids, nr_pids);
+	if (err)
+		return err;
 	s->lists[0] = s->lists[1];
 	s->lists[1] = now;
 	/* A process and its first thread have the same number and other times. */
@@ -150,7 +160,9 @@ int who_source_table(struct who_source *s, const struct who_opts *o, struct tabl
 			 &(struct who_readings){ .before = two ? s->lists[0] : NULL,
 						 .now = s->lists[1],
 						 .system_before = two ? &s->system[0] : NULL,
-						 .system_now = &s->system[1] },
+						 .system_now = &s->system[1],
+						 .ended = s->ended.list.at,
+						 .nr_ended = two ? s->ended.list.nr : 0 },
 			 o, to);
 }
 
@@ -209,9 +221,23 @@ static void note_delays(struct who_source *s, struct diag *d)
 	}
 }
 
+static void note_ended(const struct who_ended *e, struct diag *d)
+{
+	static const char what[] = "processes that begin and end between two tables are not seen";
+	if (!e->err) {
+		diag_note(d, "so many processes ended that the kernel did not tell of all of them");
+	} else if (e->err == -EPERM) {
+		diag_note(d, "%s: that needs CAP_NET_ADMIN", what);
+	} else if (e->err == -EINVAL) {
+		diag_note(d, "%s: the kernel tells of them outside containers only", what);
+	} else {
+		diag_note(d, "%s: taskstats: %s", what, strerror(-e->err));
+	}
+}
+
 void who_source_notes(struct who_source *s, const struct who_opts *o, struct diag *d)
 {
-	enum { TOLD_HIDDEN = 1u << 31, TOLD_DELAYS = 1u << 30 };
+	enum { TOLD_HIDDEN = 1u << 31, TOLD_DELAYS = 1u << 30, TOLD_ENDED = 1u << 29 };
 	const struct who_summary *sum = who_summary(s->who);
 	unsigned fresh = sum->denied_parts & ~s->told_parts;
 	if (fresh)
@@ -220,6 +246,10 @@ void who_source_notes(struct who_source *s, const struct who_opts *o, struct dia
 	if (who_opts_parts(o) & TASK_DELAYS && !(s->told_parts & TOLD_DELAYS)) {
 		note_delays(s, d);
 		s->told_parts |= TOLD_DELAYS;
+	}
+	if (s->knows_ends && (s->ended.err || s->ended.lost) && !(s->told_parts & TOLD_ENDED)) {
+		note_ended(&s->ended, d);
+		s->told_parts |= TOLD_ENDED;
 	}
 	if (s->told_parts & TOLD_HIDDEN)
 		return;

@@ -4,6 +4,7 @@
 #include "analysis/who.h"
 #include "kern/proc_tasks.h"
 #include "kern/user_names.h"
+#include "session/who_ended.h"
 
 struct who_source {
 	struct sysroot root;
@@ -13,6 +14,8 @@ struct who_source {
 	struct strbuf buf;
 	struct system_reading system[2]; /* before, now */
 	const struct task_list *lists[2];
+	struct who_ended ended; /* of this machine's tasks only */
+	bool knows_ends;
 	s32 *nodes; /* [cpu]: NUMA */
 	u32 nr_nodes_cpus;
 	u64 nr_rounds; /* that can be compared */

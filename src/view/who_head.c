@@ -52,9 +52,12 @@ void who_head_text(const struct who_summary *s, const struct system_reading *m,
 	strbuf_printf(to, "who - %s up ", clock);
 	uptime_text(m->uptime_s, to);
 	strbuf_printf(to, ", load average: %.2f, %.2f, %.2f\n", m->load[0], m->load[1], m->load[2]);
-	strbuf_printf(to, "%s: %u total, %u running, %u sleeping, %u stopped, %u zombie\n",
+	strbuf_printf(to, "%s: %u total, %u running, %u sleeping, %u stopped, %u zombie",
 		      s->threads ? "Threads" : "Tasks", s->total, s->running, s->sleeping,
 		      s->stopped, s->zombie);
+	if (s->ended)
+		strbuf_printf(to, ", %u ended", s->ended);
+	strbuf_char(to, '\n');
 	vec_for_each (&s->cpus.list, c)
 		if (style->per_cpu == (c->cpu >= 0))
 			cpu_text(c, to);
@@ -113,5 +116,6 @@ void who_head_json(const struct who_summary *s, const struct system_reading *m, 
 	json_put_u64(j, "sleeping", s->sleeping);
 	json_put_u64(j, "stopped", s->stopped);
 	json_put_u64(j, "zombie", s->zombie);
+	json_put_u64(j, "ended", s->ended);
 	json_object_end(j);
 }

@@ -198,6 +198,47 @@ static void test_tree(void)
 	end(&f);
 }
 
+/* Times of tasks that have ended are whole, whenever they began. */
+static void test_ended(void)
+{
+	struct fixture f;
+	begin(&f);
+	struct task ended[3] = {
+		{ .pid = 40, .tid = 40, .start_ticks = 41, .ended_cpu_ns = 5200000000, .comm = "ended" },
+		{ .pid = 60, .tid = 60, .start_ticks = 1100, .ended_cpu_ns = 3000000, .comm = "short" },
+		/* Its number was another's, which began long before. */
+		{ .pid = 20,
+		  .tid = 20,
+		  .start_ticks = 1150,
+		  .ended_cpu_ns = 1000000000,
+		  .comm = "again" },
+	};
+	for (unsigned i = 0; i < 3; i++) {
+		ended[i].parts = TASK_STAT | TASK_OWNER | TASK_ENDED;
+		ended[i].state = 'X';
+	}
+	table_done(&f.t);
+	table_init(&f.t);
+	ok(!who_opts_columns(&f.o, "PID,%CPU,TIME+,S", &f.d) &&
+		   !who_table(f.who,
+			      &(struct who_readings){ .before = &f.before,
+						      .now = &f.now,
+						      .system_now = &f.system_now,
+						      .ended = ended,
+						      .nr_ended = 3 },
+			      &f.o, &f.t),
+	   "tasks that have ended");
+	is_str(order(&f), "30 20 45 40 50 20 60 1", "are rows among the others");
+	ok(table_cells(&f.t, 1)[1].f == 50.0, "a number that was used again: all its time");
+	ok(fabs(table_cells(&f.t, 3)[1].f - 10.0) < 1e-9 && table_cells(&f.t, 3)[2].u == 5200000000,
+	   "one that was known: what it used since");
+	ok(fabs(table_cells(&f.t, 6)[1].f - 0.15) < 1e-9,
+	   "one that nobody saw, to the microsecond");
+	is_str(table_cells(&f.t, 6)[3].str, "X", "marked");
+	ok(who_summary(f.who)->ended == 3 && who_summary(f.who)->total == 5, "counted apart");
+	end(&f);
+}
+
 static void test_sums(void)
 {
 	struct fixture f;
@@ -275,6 +316,7 @@ int main(void)
 	test_rates();
 	test_choice();
 	test_tree();
+	test_ended();
 	test_sums();
 	test_cgroups();
 	test_unknown();
