@@ -14,6 +14,7 @@
 
 static char root_path[] = "/tmp/sonde-tasks.XXXXXX";
 
+static void put(const char *text, const char *fmt, ...) printf_like(2, 3);
 static void put(const char *text, const char *fmt, ...)
 {
 	char path[512], name[400];
@@ -212,7 +213,7 @@ static void test_system(const struct sysroot *r)
 static void test_many(void)
 {
 	enum { MANY = 20000, FIRST = 10000 };
-	const struct task_list *one, *two;
+	const struct task_list none = { 0 }, *one = &none, *two;
 	char text[300];
 	remove_tree("proc");
 	for (int i = 0; i < MANY; i++) {
@@ -242,7 +243,7 @@ static void test_many(void)
 static void test_live(void)
 {
 	struct sysroot r;
-	const struct task_list *l;
+	const struct task_list none = { 0 }, *l = &none;
 	ok(!sysroot_open(&r, NULL), "the running system");
 	struct proc_tasks *p = proc_tasks_open(&r);
 	pid_t child = fork();
