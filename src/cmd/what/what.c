@@ -4,6 +4,7 @@
 #include "base/loop.h"
 #include "cmd/app/app.h"
 #include "cmd/app/commands.h"
+#include "session/http.h"
 #include "session/what.h"
 #include "session/what_openmetrics.h"
 #include "session/what_raw.h"
@@ -11,10 +12,11 @@
 #include "view/series_lines.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { RAW_WORDS = 1, WORDS_MAX = 2, ROWS_KEPT = 4 };
+enum { RAW_WORDS = 1, WORDS_MAX = 2, ROWS_KEPT = 4, TOKEN_SIZE = 4096 };
 
 struct what_opts {
 	VEC(const char *) groups; /* in the order of the options */
@@ -26,6 +28,7 @@ struct what_opts {
 	const char *record; /* FILE */
 	u64 max_size;
 	const char *from, *to; /* of a recording */
+	const char *listen, *token_file;
 	bool dated, full, all, csv, openmetrics, list, no_first;
 };
 
@@ -157,6 +160,9 @@ static const struct opt what_rows[] = {
 	OPT_SIZE(0, "max-size", struct what_opts, max_size, "SIZE", "Keep at most two files of SIZE, FILE and FILE.old (default: 64M)"),
 	OPT_STR(0, "from", struct what_opts, from, "TIME", "Replay from here: 14:05, -10m (before the end), or seconds since 1970"),
 	OPT_STR(0, "to", struct what_opts, to, "TIME", "Replay up to here"),
+	OPT_HEADING("For Prometheus"),
+	OPT_STR(0, "listen", struct what_opts, listen, "ADDRESS", "Serve the columns of the last interval as OpenMetrics on loopback (127.0.0.1:9435), instead of printing them; the URL is printed"),
+	OPT_STR(0, "token-file", struct what_opts, token_file, "FILE", "The token that requests have to carry, instead of a random one"),
 	OPT_HEADING("Output"),
 	OPT_FLAG(0, "no-first", struct what_opts, no_first, "Skip the first line, which is the mean since boot"),
 	OPT_FLAG(0, "csv", struct what_opts, csv, "Comma-separated values, with a line of names"),
@@ -178,6 +184,7 @@ struct what_session {
 	u64 raw_ns; /* when it was read */
 	struct what_recording *recording; /* with --record */
 	const char *file; /* to be replayed; NULL: live */
+	char token[TOKEN_SIZE]; /* of --listen, as long as it serves */
 	struct series_lines lines;
 	u64 delay_ns, count; /* count 0: until a signal */
 	u64 shown;
@@ -322,7 +329,14 @@ static int on_timer(void *ctx, u64 times)
 	struct what_session *s = ctx;
 	(void)times;
 	int err = what_read(&s->what);
-	return err ? err : s->recording ? keep(s) : show(s);
+	if (err)
+		return err;
+	if (s->recording)
+		return keep(s);
+	if (!s->o->listen)
+		return show(s);
+	s->shown++;
+	return s->count && s->shown >= s->count;
 }
 
 static int show_raw(struct what_session *s, double seconds)
@@ -363,8 +377,55 @@ static int on_signal(void *ctx, u64 signo)
 	return 1;
 }
 
+/* ---- --listen ---- */
+
+static int metrics_page(void *ctx, const struct http_request *q, struct strbuf *to)
+{
+	(void)q;
+	what_openmetrics(&((struct what_session *)ctx)->what, to);
+	return 0;
+}
+
+static const struct http_route routes[] = {
+	{ "/metrics", "application/openmetrics-text; version=1.0.0; charset=utf-8", metrics_page },
+	{ 0 },
+};
+
+/* The first line of the file that a scraper reads, too. */
+static int read_token(struct what_session *s)
+{
+	char *to = s->token;
+	struct diag *d = &s->app->diag;
+	const char *path = s->o->token_file;
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, to, TOKEN_SIZE - 1);
+	if (n < 0)
+		return diag_error(d, -errno, "cannot read '%s': %s", path, strerror(errno));
+	to[n] = 0;
+	to[strcspn(to, "\r\n")] = 0;
+	return *to ? 0 : diag_error(d, -EINVAL, "no token in '%s'", path);
+}
+
+static int serve(struct what_session *s, struct loop *l, struct http **ret)
+{
+	if (!s->o->listen)
+		return 0;
+	int err = s->o->token_file ? read_token(s) : 0;
+	struct http_opts o = { .address = s->o->listen,
+			       .token = s->o->token_file ? s->token : NULL,
+			       .routes = routes,
+			       .ctx = s };
+	if (!err)
+		err = http_open(ret, l, &o, &s->app->diag);
+	if (err)
+		return err;
+	strbuf_printf(&s->app->err, "serving %s\n", http_url(*ret));
+	return app_flush(s->app);
+}
+
 static int run_loop(struct what_session *s, loop_fn fn)
 {
+	struct http *http = NULL;
 	struct loop *l = loop_new();
 	if (!l)
 		return -errno;
@@ -374,7 +435,10 @@ static int run_loop(struct what_session *s, loop_fn fn)
 	if (!err)
 		err = loop_add_timer(l, s->delay_ns, s->delay_ns, fn, s, NULL);
 	if (!err)
+		err = serve(s, l, &http);
+	if (!err)
 		err = loop_run(l);
+	http_close(http);
 	loop_free(l);
 	return err;
 }
@@ -473,7 +537,7 @@ static int run_columns(struct what_session *s)
 		return record_columns(s);
 	if (s->preset->first_since_boot && !s->o->no_first) {
 		err = what_read_since_boot(&s->what);
-		if (!err)
+		if (!err && !s->o->listen)
 			err = show(s);
 	}
 	if (!err)
@@ -574,6 +638,10 @@ static int what_run(struct app *app, void *opts, int argc, char **argv)
 		status = app_usage(app, "unknown preset '%s'", o->preset);
 	else if ((o->from || o->to) && !argc)
 		status = app_usage(app, "--from and --to need a FILE to replay");
+	else if (o->listen && (o->record || o->raw || o->from || o->to))
+		status = app_usage(app, "--listen serves live columns: no --record, --raw or FILE");
+	else if (o->token_file && !o->listen)
+		status = app_usage(app, "--token-file needs --listen");
 	else if (o->csv + o->openmetrics + app->json > 1)
 		status = app_usage(app, "--csv, --openmetrics and --json are mutually exclusive");
 	else
@@ -622,6 +690,8 @@ static const struct opt_example what_examples[] = {
 	{ "what --json 1 60 > minute.json", "one JSON object per line" },
 	{ "what --record day.data -a -m --psi 10", "a history in a file, every 10 s" },
 	{ "what day.data --from -10m", "its last ten minutes" },
+	{ "what --listen 127.0.0.1:9435 -a -m --psi --token-file token",
+	  "for Prometheus to scrape" },
 	{ "what --list", "what each column means and where it comes from" },
 	{ 0 },
 };
