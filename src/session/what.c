@@ -203,6 +203,9 @@ static int bind_cell(struct what_engine *w, const struct what_group *g,
 
 static int add_part(struct what_engine *w, const struct what_group *g, const char *row)
 {
+	vec_for_each (&w->parts, known) /* -C 0,0: once */
+		if (known->group == g && !strcmp(known->row, row))
+			return 0;
 	struct what_part *p = vec_push(&w->parts);
 	if (!p || !(p->row = strdup(row)))
 		return -ENOMEM;

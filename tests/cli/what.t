@@ -26,6 +26,11 @@ exits 0 "--list" "$SONDE" what --list
 for group in cpu disk net page sys load proc mem swap io int vm aio fs ipc lock socket tcp udp unix psi sched; do
 	like "$out" "^$group: " "--list has $group"
 done
+exits 0 "a delay with its unit" "$SONDE" what -y 50.5ms 2
+exits 0 "what is asked for twice is shown once" "$SONDE" what -c -c -C 0,0 50ms 1
+is "$(head -1 <<<"$out")" "-----cpu0-usage----" "one title"
+exits 1 "a recording that is not there" "$SONDE" what ./nowhere.data
+like "$err" "nowhere.data" "is named"
 "$SONDE" what 0.05 | head -3 >"$SONDE_TMP/lines"
 is "$(wc -l <"$SONDE_TMP/lines")" 3 "a reader that leaves ends it"
 done_testing

@@ -605,9 +605,11 @@ static int parse_words(struct what_session *s, int argc, char **argv)
 {
 	const char *words[WORDS_MAX + RAW_WORDS];
 	int nr = 0;
+	u64 ns;
 	if (s->o->raw_number)
 		words[nr++] = s->o->raw_number;
-	if (argc && !is_number(argv[0]) && argv[0][0] != '-' && strpbrk(argv[0], "/.")) {
+	/* A word that is no delay is a recording, if it may be the name of one. */
+	if (argc && clock_parse(argv[0], &ns) && (strpbrk(argv[0], "/.") || !access(argv[0], F_OK))) {
 		s->file = *argv++;
 		argc--;
 	}
