@@ -217,9 +217,17 @@ static u32 best_of(const struct ksyms *s, u32 i)
 	}
 }
 
+/* The last symbol of a module reaches to the end of its page at most: what comes after is somebody else's. */
+static bool same_module(const struct ksyms *s, u32 n, const struct ksym *sym)
+{
+	struct ksym other;
+	return ksyms_row(s, n, &other) && other.module_len == sym->module_len &&
+	       !memcmp(other.module, sym->module, sym->module_len);
+}
+
 bool ksyms_at(const struct ksyms *s, u64 addr, struct ksym *ret, u64 *offset, u64 *size)
 {
-	enum { GAP_MAX = 16 << 20 }; /* nothing in the kernel is that large */
+	enum { GAP_MAX = 16 << 20, PAGE = 4096 }; /* nothing in the kernel is that large */
 	u32 i = row_below(s, addr);
 	if (i == s->nr || !s->rows[i].addr)
 		return false;
@@ -235,6 +243,8 @@ bool ksyms_at(const struct ksyms *s, u64 addr, struct ksym *ret, u64 *offset, u6
 	if (!sym.module_len && s->end && from < s->end && addr >= s->end)
 		return false;
 	if (addr - from > GAP_MAX)
+		return false;
+	if (sym.module_len && !same_module(s, next, &sym) && addr >= (from | (PAGE - 1)) + 1)
 		return false;
 	*ret = sym;
 	*offset = addr - from;

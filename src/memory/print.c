@@ -232,6 +232,15 @@ static bool read_string(struct printer *p, u64 addr, char *to, size_t size, bool
 	return !memory_read_text(m, addr, to, size, cut);
 }
 
+/* Text inside of data: a string literal has no symbol, and what happens to be before it says nothing. */
+static bool is_literal(struct kspace *k, u64 addr)
+{
+	struct ksym sym;
+	u64 offset, size;
+	const struct ksyms *s = kspace_try_syms(k);
+	return s && ksyms_at(s, addr, &sym, &offset, &size) && offset && !ksym_is_code(&sym);
+}
+
 static void print_pointer(struct printer *p, const struct ktype *t, u64 num)
 {
 	struct ktype target;
@@ -239,9 +248,10 @@ static void print_pointer(struct printer *p, const struct ktype *t, u64 num)
 	char text[STRING_MAX];
 	bool cut = false;
 	strbuf_init(&name);
-	bool named = kspace_name_address(p->k, num, false, &name);
 	bool is_text = ktype_target(t, &target) && is_char(&target) &&
 		       read_string(p, num, text, sizeof(text), &cut);
+	bool named =
+		!(is_text && is_literal(p->k, num)) && kspace_name_address(p->k, num, false, &name);
 	if (p->j) {
 		char hex[24];
 		json_object(p->j);

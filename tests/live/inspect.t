@@ -104,7 +104,7 @@ is "${PIPESTATUS[0]}" 0 "a closed pipe is no error" || diag "status ${PIPESTATUS
 
 # ---- the same through /proc/kcore ------------------------------------------------------------------------------------------------
 if [ -r /proc/kcore ]; then
-	for e in init_task.comm init_task.tasks 'sizeof(init_task)' linux_banner; do
+	for e in init_task.comm init_task.tasks.next 'sizeof(init_task)' linux_banner; do
 		is "$(value --memory kcore "$e" 2>&1)" "$(value --memory bpf "$e" 2>&1)" "kcore and BPF agree: $e"
 	done
 	exits 0 "--how with kcore" i --how --memory kcore init_task.pid
@@ -126,7 +126,7 @@ if grep -q ' [dD] init_task$' /proc/kallsyms; then
 	ok $? "and does not go back"
 	is "$(i mod | awk 'NR > 1 { print $2, $4 }' | sort)" "$(awk '{ print $1, $2 }' /proc/modules | sort)" "modules and their sizes as in /proc/modules"
 	is "$(value runqueues:0.cpu)" 0 "a CPU's copy of a per-CPU variable"
-	like "$(i runqueues)" '^  \[0\]: ffff[0-9a-f]+$' "where each copy is"
+	like "$(i runqueues)" '^  \[0\]: ff[0-9a-f]{14}$' "where each copy is"
 	is "$(value nr_cpu_ids)" "$(($(sed 's/.*-//' /sys/devices/system/cpu/possible) + 1))" "nr_cpu_ids"
 	exits 0 "-i" i -i 1 -n 2 jiffies_64
 	like "$out" '  \+[0-9]+  \+[0-9.]+/s$' "the second line has the change per second"

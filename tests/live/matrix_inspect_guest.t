@@ -116,8 +116,8 @@ echo '-:mine/two' >>$events
 like "$(i dis kernel_clone 1)" '\[FTRACE NOP\]$' "S2-164 S2-046: all are gone: the NOP again"
 
 # ---- symbols of a module ---------------------------------------------------------------------------------------------------------
-read -r at kind name module < <(awk '$4 == "[fuse]" && $2 == "t" { print; exit }' /proc/kallsyms)
+read -r at kind name module <<<"$(awk '$4 == "[fuse]" && $2 == "t" { print; exit }' /proc/kallsyms)"
 is "$(i sym "0x$at" | head -1 | awk '{ print $1, $2, $NF }')" "$at ($kind) $module" "S2-077: a module's function: $name"
-read -r at kind name module < <(awk '$4 == "[fuse]" && $2 == "d" { print; exit }' /proc/kallsyms)
+read -r at kind name module <<<"$(awk '$4 == "[fuse]" && $2 == "d" { print; exit }' /proc/kallsyms)"
 is "$(i sym "$at" | head -1 | awk '{ print $1, $2, $NF }')" "$at ($kind) $module" "S2-075: a module's data: letter and module: $name"
 done_testing

@@ -32,6 +32,11 @@ void inspect_json_address(struct inspect *i, const char *key, u64 addr)
 	json_put_str(&i->j, key, text);
 }
 
+void inspect_fresh_symbols(struct inspect *i)
+{
+	i->k.opts.cache = NULL;
+}
+
 /* ---- which sources answered ------------------------------------------------------------------------------------------------ */
 
 static const char *types_source(const struct inspect *i)
@@ -429,7 +434,7 @@ static const struct opt_example tree_examples[] = {
 };
 static const struct opt_example rd_examples[] = {
 	{ "inspect rd jiffies", "one unit of 64 bits" },
-	{ "inspect rd -8 vfs_read 16", "the first bytes of a function" },
+	{ "inspect rd -w 8 vfs_read 16", "the first bytes of a function" },
 	{ "inspect rd -s sys_call_table 10", "with symbols" },
 	{ 0 },
 };

@@ -10,7 +10,7 @@
 
 typedef unsigned long long ull;
 
-enum { TABLE = 64 };
+enum { HEADS = 64 }; /* of kprobe_table */
 
 /* Where things are in this kernel's struct kprobe. */
 struct kprobe_layout {
@@ -145,7 +145,7 @@ static int probed_kprobes(struct inspect *i, u64 from, u64 until)
 	if (!err && !i->app->json)
 		strbuf_str(&i->text,
 			   "kprobe_table (every kprobe in the kernel, whoever made it):\n");
-	for (u32 n = 0; !err && n < TABLE; n++) {
+	for (u32 n = 0; !err && n < HEADS; n++) {
 		struct walk_result r;
 		struct walk_list w = { .kind = WALK_LIST_HEAD,
 				       .start = table + n * sizeof(u64),
@@ -261,6 +261,7 @@ static int probed_ops(struct inspect *i)
 int inspect_probed(struct inspect *i, int argc, char **argv)
 {
 	const struct ksyms *s;
+	inspect_fresh_symbols(i);
 	int err = kspace_syms(&i->k, &s);
 	for (int n = 0; !err && n < argc; n++) {
 		struct ksym sym, at;

@@ -281,7 +281,7 @@ static int find_module_layout(struct module_print *p)
 	struct kspace *k = &p->i->k;
 	struct ktype t;
 	struct btf_part part;
-	u64 bit, next;
+	u64 bit, next = 0;
 	u8 bits;
 	int err = kspace_offset(k, "module", "name", &p->name);
 	if (err)

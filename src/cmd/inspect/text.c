@@ -213,6 +213,7 @@ int inspect_sym(struct inspect *i, int argc, char **argv)
 	bool all = i->o->query || i->o->module;
 	if (!argc && !all)
 		return inspect_usage(i, "which symbol or address?");
+	inspect_fresh_symbols(i);
 	int err = kspace_syms(&i->k, &s);
 	if (err)
 		return err;
@@ -470,6 +471,7 @@ int inspect_dis(struct inspect *i, int argc, char **argv)
 				     argc ? "too many words: ADDRESS [COUNT]" : "which function?");
 	if (i->o->until && i->o->from)
 		return inspect_usage(i, "-r and -f exclude each other");
+	inspect_fresh_symbols(i);
 	int err = find_range(i, argc, argv, &r);
 	if (!err)
 		err = read_code(i, &r, &code, &len);

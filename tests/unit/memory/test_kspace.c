@@ -294,6 +294,9 @@ static void check_symbols(struct kspace *k)
 	ok(!ksyms_at(s, 1, &sym, &offset, &size), "nothing before the first");
 	ok(ksyms_find(s, "modfn", &sym) && sym.module_len == 3 && !memcmp(sym.module, "mod", 3),
 	   "of a module");
+	ok(ksyms_at(s, 0x8000ffe, &sym, &offset, &size) &&
+		   !ksyms_at(s, 0x8001000, &sym, &offset, &size),
+	   "the last of a module ends with its page");
 	ok(!ksyms_find(s, "wor", &sym) && !ksyms_find(s, "", &sym), "no part of a name");
 	struct ksyms hidden;
 	ok(ksyms_open_text(&hidden, "0000000000000000 T a\n0000000000000000 T b\n", 42) == -EPERM,
