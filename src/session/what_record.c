@@ -4,7 +4,7 @@
 #include "file/perfdata_write.h"
 #include "file/statdata.h"
 #include "kern/machine.h"
-#include "session/written.h"
+#include "session/output.h"
 
 #include <errno.h>
 #include <math.h>
@@ -126,9 +126,9 @@ static int open_file(struct what_recording *r, u64 began_ns, struct diag *d)
 	if (err)
 		return err;
 	arena_init(&arena);
-	char *cmdline = written_cmdline(r->w->root, words, WORDS_MAX, &meta.argc);
+	char *cmdline = output_cmdline(r->w->root, words, WORDS_MAX, &meta.argc);
 	struct perfdata_event *events = list_events(r->w, &arena, &nr);
-	written_owner(&meta.owner_uid, &meta.owner_gid);
+	output_owner(&meta.owner_uid, &meta.owner_gid);
 	r->began_ns = meta.clock_ref_ns = began_ns;
 	meta.wall_ref_ns = clock_ns(CLOCK_REALTIME) - (clock_monotonic_ns() - began_ns);
 	r->file = events ? perfdata_write_open(r->path, events, nr, &meta, d) : NULL;

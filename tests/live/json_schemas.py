@@ -75,6 +75,7 @@ CASES = [
     ("inspect", "value", "inspect dis vfs_read 3"),
     ("inspect", "value", "inspect ps"),
     ("inspect", "value", "inspect --probed vfs_read"),
+    ("inspect-watch", "lines", "inspect -i 1 -n 2 $current->pid"),
     ("flame", "value", "flame -o flame.html one.data"),
     ("export", "value", "export -i one.data --to pprof -o one.pb"),
     ("who", "lines", "who -b -n 2 -d 0.05"),
@@ -125,7 +126,7 @@ CASES = [
     ("ftrace-check-events", "value", "ftrace check-events"),
 ]
 # Lists that must not be empty, so that a schema is not kept by printing nothing.
-FULL = {"who": lambda v: v["tasks"], "stack": lambda v: v["threads"][0]["frames"], "ftrace-hist": lambda v: v["rows"], "ftrace-functions": lambda v: v, "report": lambda v: v["events"][0]["rows"], "script": lambda v: v, "annotate": lambda v: v[0]["instructions"], "diff": lambda v: v[0]["rows"]}
+FULL = {"inspect": lambda v: v["rows"], "who": lambda v: v["tasks"], "stack": lambda v: v["threads"][0]["frames"], "ftrace-hist": lambda v: v["rows"], "ftrace-functions": lambda v: v, "report": lambda v: v["events"][0]["rows"], "script": lambda v: v, "annotate": lambda v: v[0]["instructions"], "diff": lambda v: v[0]["rows"]}
 
 count = 0
 

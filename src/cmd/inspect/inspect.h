@@ -50,6 +50,8 @@ typedef int (*inspect_fn)(struct inspect *i, int argc, char **argv);
 
 /* Opens, calls, prints or explains, closes: the whole of a sub-command. The exit status. */
 int inspect_run(struct app *app, const struct inspect_opts *o, inspect_fn fn, int argc, char **argv);
+/* For those who need the symbols of trampolines and BPF programs, which come and go: to be called before the first look at symbols. */
+void inspect_fresh_symbols(struct inspect *i);
 /* "0xffff..." as JSON has addresses: numbers above 2^53 are not exact everywhere. */
 void inspect_json_address(struct inspect *i, const char *key, u64 addr);
 /* -EINVAL with a diag, for usage. */
