@@ -24,6 +24,8 @@ exits 0 "arithmetic needs no memory" i '(1 << 4) + 0x10 * 2'
 is "$out" '(1 << 4) + 0x10 * 2 = $1 = 48' "and is right"
 exits 0 "in hexadecimal" i -x '1 << 8'
 is "$out" '1 << 8 = $1 = 0x100' "with -x"
+exits 0 "options after the expression" i '1 << 8' -x
+is "$out" '1 << 8 = $1 = 0x100' "count, too"
 exits 1 "half an expression" i '1 +'
 is "$err" "$(printf "sonde inspect: expression ends where an operand is expected\n  1 +\n     ^")" "the caret is where something is missing"
 exits 1 "division by zero" i '7 / (3 - 3)'

@@ -264,18 +264,6 @@ static int inspect_any(struct inspect *i, int argc, char **argv)
 	return inspect_print(i, argc, argv);
 }
 
-static int run_any(struct app *app, void *opts, int argc, char **argv)
-{
-	const struct inspect_opts *o = opts;
-	if (!argc)
-		return app_usage(app, "which expression, or which command?");
-	if (o->hex && o->decimal)
-		return app_usage(app, "-x and -d exclude each other");
-	if (o->interval_s)
-		return watch(app, o, argc, argv);
-	return inspect_run(app, o, o->probed ? inspect_probed : inspect_any, argc, argv);
-}
-
 #define RUN(name)                                                                                  \
 	static int run_##name(struct app *app, void *opts, int argc, char **argv)                  \
 	{                                                                                          \
@@ -393,6 +381,41 @@ static const struct opt dis_rows[] = {
 static const struct opt plain_rows[] = { COMMON_ROWS, OPT_END() };
 #undef T
 /* clang-format on */
+
+/*
+ * Options may follow an expression, as they may follow the words of a sub-command. They are not parsed with those before it, since
+ * the options of sub-commands are others.
+ */
+static int parse_rest(struct app *app, struct inspect_opts *o, int *argc, char ***argv)
+{
+	struct opt_set sets[] = { { any_rows, o }, { app_common_rows, &app->common } };
+	int first;
+	char **all = *argv - 1; /* the first word is not looked at */
+	int ret = opts_parse_sets(sets, ARRAY_SIZE(sets), true, *argc + 1, all, &first, &app->diag);
+	if (ret)
+		return ret;
+	*argc = *argc + 1 - first;
+	*argv = all + first;
+	app_decide(app);
+	return 0;
+}
+
+static int run_any(struct app *app, void *opts, int argc, char **argv)
+{
+	struct inspect_opts *o = opts;
+	int ret = argc ? parse_rest(app, o, &argc, &argv) : 0;
+	if (ret > 0)
+		return app_usage(app, "--help comes before the expression");
+	if (ret < 0)
+		return app_usage_said(app);
+	if (!argc)
+		return app_usage(app, "which expression, or which command?");
+	if (o->hex && o->decimal)
+		return app_usage(app, "-x and -d exclude each other");
+	if (o->interval_s)
+		return watch(app, o, argc, argv);
+	return inspect_run(app, o, o->probed ? inspect_probed : inspect_any, argc, argv);
+}
 
 static const struct opt_example print_examples[] = {
 	{ "inspect p init_task.comm", "a member of a global" },
