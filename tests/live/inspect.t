@@ -102,6 +102,16 @@ is "$(i dis vfs_read 7 | grep -c .)" 7 "seven instructions"
 i dis vfs_read | head -1 >/dev/null
 is "${PIPESTATUS[0]}" 0 "a closed pipe is no error" || diag "status ${PIPESTATUS[0]}"
 
+# Source lines: an image whose debug information has a function of the same name.
+if command -v gcc >/dev/null && [ "$SONDE_GUEST" = host ]; then
+	printf 'long vfs_read(long a);\n\nlong vfs_read(long a)\n{\n\treturn a;\n}\nint main(void) { return (int)vfs_read(0); }\n' >image.c
+	gcc -g -O0 -o image image.c
+	is "$(i sym -l -k ./image vfs_read)" "$entry (T) vfs_read  $PWD/image.c: 4" "-l: the source file and line of a symbol"
+	is "$(i dis -l -k ./image vfs_read 2 | head -1)" "$PWD/image.c: 4" "-l: before the instructions"
+else
+	skip "no compiler here" "-l: source files and lines"
+fi
+
 # ---- the same through /proc/kcore ------------------------------------------------------------------------------------------------
 if [ -r /proc/kcore ]; then
 	for e in init_task.comm init_task.tasks.next 'sizeof(init_task)' linux_banner; do

@@ -369,10 +369,12 @@ static const struct opt sym_rows[] = {
 	OPT_STR('q', "query", T, query, "TEXT", "All symbols that contain TEXT"),
 	OPT_STR('m', "module", T, module, "MODULE", "All symbols of this module"),
 	OPT_FLAG('l', "lines", T, lines, "Show the source file and line, from debug information"),
+	OPT_STR('k', "vmlinux", T, vmlinux, "FILE", "Kernel image with debug information, for -l (default: looked for by build ID)"),
 	COMMON_ROWS, OPT_END(),
 };
 static const struct opt dis_rows[] = {
 	OPT_FLAG('l', "lines", T, lines, "Show source files and lines, from debug information"),
+	OPT_STR('k', "vmlinux", T, vmlinux, "FILE", "Kernel image with debug information, for -l (default: looked for by build ID)"),
 	OPT_FLAG('r', "reverse", T, until, "From the start of the function up to the address"),
 	OPT_FLAG('f', "forward", T, from, "From the address to the end of the function"),
 	OPT_FLAG('x', "hex", T, hex, "Offsets in hexadecimal"),

@@ -25,6 +25,7 @@ struct inspect_opts {
 	bool symbols, no_ascii; /* rd -s -x */
 	bool lines, until, from; /* dis -l -r -f */
 	const char *module, *query; /* sym -m -q */
+	const char *vmlinux; /* dis -k, sym -k */
 	u64 interval_s, count; /* -i -n */
 	bool probed;
 };

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-void source_lines_init(struct source_lines *l, struct diag *d, bool quiet)
+void source_lines_init(struct source_lines *l, const char *vmlinux, struct diag *d)
 {
-	*l = (struct source_lines){ .diag = d, .quiet = quiet };
+	*l = (struct source_lines){ .diag = d, .vmlinux = vmlinux };
 }
 
 static void close_info(struct source_lines *l)
@@ -32,12 +32,13 @@ static bool open_info(struct source_lines *l, const struct ksym *sym)
 	(void)snprintf(l->module, sizeof(l->module), "%s", module);
 	l->target = (struct probe_target){ .where = *module ? PROBE_MODULE : PROBE_KERNEL,
 					   .module = *module ? l->module : NULL,
+					   .path = *module ? NULL : l->vmlinux,
 					   .root = "" };
 	diag_init(&quiet);
 	l->tried = true;
 	l->open = !debuginfo_open(&l->info, &l->target, &quiet);
 	diag_done(&quiet);
-	if (!l->open && !l->quiet && !l->reported) {
+	if (!l->open && !l->reported) {
 		diag_note(l->diag, "no source lines: no debug information for %s%s",
 			  *module ? "module " : "the kernel", module);
 		l->reported = true;

@@ -11,11 +11,11 @@ struct source_lines {
 	struct debuginfo info;
 	char module[64]; /* whose info is open; "" for the kernel */
 	bool tried, open, reported;
-	bool quiet;
+	const char *vmlinux;
 };
 
-/* quiet: nothing is said where there is no debug information. */
-void source_lines_init(struct source_lines *l, struct diag *d, bool quiet);
+/* vmlinux: the kernel's image, NULL: looked for. A note says where there is no debug information. */
+void source_lines_init(struct source_lines *l, const char *vmlinux, struct diag *d);
 void source_lines_done(struct source_lines *l);
 /* false: not known. sym: the symbol that covers the address. */
 bool source_line(struct source_lines *l, const struct ksym *sym, u64 addr, char *file, size_t size,

@@ -35,7 +35,6 @@ struct task_row {
 struct task_print {
 	struct inspect *i;
 	struct task_layout l;
-	const struct walk_node *leader;
 	int nr_wanted;
 	char **wanted;
 	u64 pages; /* of the machine */
@@ -138,7 +137,7 @@ static const char *state_word(const struct task_row *t)
 		return "NE";
 	for (u32 n = 0; n < ARRAY_SIZE(by_bit); n++)
 		if (state & (1u << n))
-			return n == 4 ? "ZO" : n == 5 ? "ZO" : by_bit[n];
+			return by_bit[n];
 	return "??";
 }
 

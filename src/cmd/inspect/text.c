@@ -218,7 +218,7 @@ int inspect_sym(struct inspect *i, int argc, char **argv)
 	if (err)
 		return err;
 	if (i->o->lines) {
-		source_lines_init(&lines, &i->app->diag, true);
+		source_lines_init(&lines, i->o->vmlinux, &i->app->diag);
 		p.lines = &lines;
 	}
 	if (all)
@@ -483,7 +483,7 @@ int inspect_dis(struct inspect *i, int argc, char **argv)
 	if (err)
 		return err;
 	if (i->o->lines)
-		source_lines_init(&lines, &i->app->diag, false);
+		source_lines_init(&lines, i->o->vmlinux, &i->app->diag);
 	print_code(i, d, &r, code, len, i->o->lines ? &lines : NULL);
 	if (i->o->lines)
 		source_lines_done(&lines);
@@ -536,6 +536,6 @@ void inspect_note(struct inspect *i, u64 addr, u64 offset, const u8 *code, size_
 		if (entry || code[0] == JUMP)
 			note_target(i, addr + REL32 + (u64)(s64)rel, code[0] == CALL, note);
 	} else if (size == 1 && code[0] == INT3) {
-		(void)snprintf(note, INSPECT_NOTE, "KPROBE or padding: int3");
+		(void)snprintf(note, INSPECT_NOTE, "int3: a kprobe, or padding");
 	}
 }
