@@ -434,29 +434,36 @@ static void print_line_change(struct inspect *i, struct source_lines *lines,
 	strbuf_done(&s);
 }
 
+/* Without what fills the room up to the next function. */
+static size_t trim_padding(struct disasm *d, const struct dis_range *r, const u8 *code, size_t len)
+{
+	struct disasm_insn n;
+	size_t used = 0;
+	for (size_t at = 0; at < len && disasm_next(d, code + at, len - at, r->from + at, &n);) {
+		at += n.size;
+		if (!is_padding(&n))
+			used = at;
+	}
+	return used ? used : len;
+}
+
 static void print_code(struct inspect *i, struct disasm *d, const struct dis_range *r,
 		       const u8 *code, size_t len, struct source_lines *lines)
 {
 	struct disasm_insn n;
 	char last[PATH_MAX + 16] = "";
-	size_t pad_from = SIZE_MAX; /* in the text: instructions that only fill up */
 	u64 done = 0;
+	if (r->until && !r->last)
+		len = trim_padding(d, r, code, len);
 	for (size_t at = 0; at < len && (!r->nr || done < r->nr); at += n.size, done++) {
 		if (!disasm_next(d, code + at, len - at, r->from + at, &n))
 			break;
 		if (r->last && n.addr > r->last)
 			break;
-		bool padding = r->until && !r->last && at && is_padding(&n);
-		if (!padding)
-			pad_from = SIZE_MAX;
-		else if (pad_from == SIZE_MAX)
-			pad_from = i->text.len;
 		if (lines)
 			print_line_change(i, lines, r, n.addr, last, sizeof(last));
 		print_insn(i, r, &n, code + at);
 	}
-	if (pad_from != SIZE_MAX && !i->app->json)
-		i->text.len = pad_from;
 }
 
 int inspect_dis(struct inspect *i, int argc, char **argv)
