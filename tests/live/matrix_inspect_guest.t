@@ -4,6 +4,7 @@
 # timeout: 300
 # smp: 1
 # Rows of the acceptance matrix about the kernel's data structures and text: in a guest, whose symbol list has data.
+# It takes a minute: some 70 runs, most of which read the symbol list anew, for which the emulated kernel takes most of a second.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root tracefs guest kprobes bpf
 mount -t debugfs nodev /sys/kernel/debug 2>/dev/null
