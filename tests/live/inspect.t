@@ -95,7 +95,7 @@ is "$(i sym vfs_read)" "$entry (T) vfs_read" "a symbol's address"
 is "$(i sym "$entry")" "$entry (T) vfs_read" "and back"
 like "$(i sym 0x"$(printf %x $((0x$entry + 5)))")" '\(T\) vfs_read\+5$' "inside of it"
 if [ "$(uname -m)" = x86_64 ]; then
-	like "$(i dis vfs_read 1)" "^0x$entry <vfs_read>: +(nopl   0x0\\(%rax,%rax,1\\) \\[FTRACE NOP\\]|call|endbr64)" "its first instruction"
+	like "$(i dis vfs_read 1)" "^0x$entry <vfs_read>: +(nopl   0x0\\(%rax,%rax,1\\) \\[FTRACE NOP\\]|call|endbr64|nopw   \\(%rax\\))" "its first instruction"
 	is "$(i rd -8 vfs_read 16 | cut -d' ' -f1)" "$entry:" "its bytes"
 fi
 is "$(i dis vfs_read 7 | grep -c .)" 7 "seven instructions"
