@@ -7,6 +7,7 @@
 #include "probe/lazy.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { PROBES_MAX = 128 };
@@ -625,18 +626,54 @@ static int define(void *ctx, const struct probe_place *p)
 	return err ? err : to ? 0 : -ENOMEM;
 }
 
+static bool is_same(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+void probe_held_close(struct debuginfo *held)
+{
+	if (held)
+		debuginfo_close(held);
+	free(held);
+}
+
+/* The one that is held, where it is this target's. */
+static int open_held(const struct probe_target *target, struct debuginfo **ret, struct diag *d)
+{
+	struct debuginfo *i = *target->held;
+	const struct probe_target *of = i ? i->target : NULL;
+	if (of && of->where == target->where && is_same(of->path, target->path) &&
+	    is_same(of->module, target->module) && is_same(of->root, target->root)) {
+		i->target = target;
+		*ret = i;
+		return 0;
+	}
+	probe_held_close(i);
+	*target->held = NULL;
+	i = malloc(sizeof(*i));
+	int err = i ? debuginfo_open(i, target, d) : -ENOMEM;
+	if (err) {
+		free(i);
+		return err;
+	}
+	*ret = *target->held = i;
+	return 0;
+}
+
 int probe_find_dwarf(const struct probe_target *target, const struct probe_request *request,
 		     struct probe_defs *defs, struct diag *d)
 {
-	struct debuginfo info;
+	struct debuginfo own, *info = &own;
 	struct define c = { request, defs, d };
 	size_t before = defs->at.nr;
-	int err = debuginfo_open(&info, target, d);
+	int err = target->held ? open_held(target, &info, d) : debuginfo_open(&own, target, d);
 	if (err)
 		return err;
-	err = probe_places(&info, request, define, &c, d);
+	err = probe_places(info, request, define, &c, d);
 	if (err)
 		defs->at.nr = before;
-	debuginfo_close(&info);
+	if (!target->held)
+		debuginfo_close(&own);
 	return err;
 }

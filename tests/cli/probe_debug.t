@@ -31,12 +31,19 @@ else
 	skip "there is no clang" "clang -O2, DWARF 4"
 	skip "there is no clang" "clang -O0, DWARF 5"
 fi
-vmlinux=${SONDE_VMLINUX:-$(ls /usr/lib/debug/boot/vmlinux-6.1* 2>/dev/null | head -1)}
+if command -v rustc >/dev/null; then
+	cp "$SONDE_SRC/tests/cli/probe_mix.rs" .
+	rustc -g -o rust0 probe_mix.rs 2>/dev/null && agree "Rust" rust0 probe_mix.rs
+	rustc -g -O -o rust2 probe_mix.rs 2>/dev/null && agree "Rust, optimised" rust2 probe_mix.rs
+else
+	skip "there is no rustc" "Rust"
+fi
+vmlinux=${SONDE_VMLINUX:-$(ls /usr/lib/debug/boot/vmlinux-6.1* "${SONDE_CACHE:-$HOME/.cache/sonde}/6.1/debug/vmlinux" 2>/dev/null | head -1)}
 if [ -n "$vmlinux" ]; then
 	said=$(python3 "$compare" "$SONDE" 40 1 -k "$vmlinux")
 	ok $? "the kernel: $(tail -1 <<<"$said")" || diag "$said"
 else
-	skip "no vmlinux with debug information is installed, and SONDE_VMLINUX names none" "the kernel"
+	skip "no vmlinux with debug information is installed or was fetched (tests/vm/debug-fetch 6.1), and SONDE_VMLINUX names none" "the kernel"
 fi
 for f in work twice deep main; do
 	is "$(probe -x plain -L $f)" "$(perf probe -x ./plain -L $f 2>/dev/null)" "the lines of $f"

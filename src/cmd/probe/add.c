@@ -15,6 +15,7 @@ struct added {
 	struct probe_listing taken;
 	bool has_taken;
 	struct tracing tracing;
+	struct debuginfo *held; /* of the target that came last */
 };
 
 static void added_done(struct added *a)
@@ -25,6 +26,7 @@ static void added_done(struct added *a)
 		probe_listing_done(&a->taken);
 	arena_done(&a->arena);
 	tracing_close(&a->tracing);
+	probe_held_close(a->held);
 }
 
 static int added_init(struct added *a, struct probe_opts *o)
@@ -52,11 +54,11 @@ static int check_returns(struct app *app, const struct probe_opts *o,
 	return err;
 }
 
-static int find_one(struct app *app, struct probe_opts *o, const struct probe_wish *w,
-		    struct added *a)
+static int find_one(struct app *app, struct probe_opts *o, struct probe_wish *w, struct added *a)
 {
 	struct probe_request r;
 	size_t first = a->defs.at.nr;
+	w->target.held = &a->held;
 	int err = probe_parse(w->text, &a->arena, &r, &app->diag);
 	if (!err)
 		err = check_returns(app, o, &w->target, &r);
@@ -166,8 +168,8 @@ static int print_json(struct app *app, const struct added *a)
 	return json_end(&j);
 }
 
-static int find_all(struct app *app, struct probe_opts *o, const struct probe_wish *wishes,
-		    size_t nr, struct added *a)
+static int find_all(struct app *app, struct probe_opts *o, struct probe_wish *wishes, size_t nr,
+		    struct added *a)
 {
 	int err = 0;
 	for (size_t i = 0; i < nr && !err; i++)

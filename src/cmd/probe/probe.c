@@ -349,17 +349,24 @@ static const struct opt_example probe_examples[] = {
 	{ 0 },
 };
 
-static const char probe_about[] = "Defines an event at any function, instruction or static probe, "
-				  "with arguments. Events stay until they are removed, and "
-				  "can be used by stat, record and ftrace as GROUP:EVENT.\n"
-				  "Without debug information, parameters and members are known "
-				  "from the kernel's own types (BTF).\n"
-				  "In a shell, quote definitions with single quotes: $retval, "
-				  "%return, * and ; mean something to it. A version is "
-				  "part of a name when the @ is escaped: 'memcpy\\@GLIBC_2.2.5'.\n"
-				  "Lines of the kernel's own language (kprobe_events, "
-				  "uprobe_events) are taken as they are: 'p:my/open do_sys_openat2 "
-				  "%si:x64'.";
+static const char probe_about[] =
+	"Defines an event at any function, instruction or static probe, "
+	"with arguments. Events stay until they are removed, and "
+	"can be used by stat, record and ftrace as GROUP:EVENT.\n"
+	"Without debug information, parameters and members are known "
+	"from the kernel's own types (BTF).\n"
+	"In a shell, quote definitions with single quotes: $retval, "
+	"%return, * and ; mean something to it. A version is "
+	"part of a name when the @ is escaped: 'memcpy\\@GLIBC_2.2.5'.\n"
+	"Lines of the kernel's own language (kprobe_events, "
+	"uprobe_events) are taken as they are: 'p:my/open do_sys_openat2 "
+	"%si:x64'.\n"
+	"How it works: at the entry of a kernel function, ftrace calls the "
+	"probe. Elsewhere a breakpoint (int3) replaces the instruction, as "
+	"a debugger would do it; its handler runs the probe, the "
+	"instruction is executed out of line (or emulated), and the "
+	"function goes on. Where it can, the kernel turns a breakpoint "
+	"into a jump. 'bench probe' measures what each costs.";
 
 const struct command command_probe = {
 	.name = "probe",
