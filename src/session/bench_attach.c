@@ -318,13 +318,13 @@ static int attach_kprobe(struct bench_bed *b, struct bench_probe_fds *f,
 	return attach_pmu(b, f, "kprobe", &attr, -1, max(b->cpu, 0));
 }
 
-enum mark { MARK_UNREADABLE, MARK_ABSENT, MARK_BREAKPOINT, MARK_FTRACE, MARK_OPTIMIZED };
+enum kprobe_mark { MARK_UNREADABLE, MARK_ABSENT, MARK_BREAKPOINT, MARK_FTRACE, MARK_OPTIMIZED };
 
 /* How the kernel has put the probe there. An entry may begin behind endbr. */
-static enum mark mark_of(const struct bench_bed *b, const struct bench_place *at)
+static enum kprobe_mark mark_of(const struct bench_bed *b, const struct bench_place *at)
 {
 	struct strbuf text;
-	enum mark mark = MARK_UNREADABLE;
+	enum kprobe_mark mark = MARK_UNREADABLE;
 	strbuf_init(&text);
 	if (!sysroot_read(b->root, kprobe_list, &text))
 		mark = MARK_ABSENT;
@@ -362,7 +362,7 @@ int bench_attach_ftrace(struct bench_bed *b, struct bench_probe_fds *f)
 	int err = *b->entry.symbol ? attach_kprobe(b, f, &b->entry, false) : no_entry(f);
 	if (err)
 		return err;
-	enum mark mark = mark_of(b, &b->entry);
+	enum kprobe_mark mark = mark_of(b, &b->entry);
 	if (mark == MARK_UNREADABLE)
 		return refuse_unseen(f);
 	return mark == MARK_FTRACE
@@ -448,7 +448,7 @@ int bench_attach_int3(struct bench_bed *b, struct bench_probe_fds *f)
 		return err;
 	const struct bench_place *at = &b->inside[b->chosen];
 	err = attach_kprobe(b, f, at, false);
-	enum mark mark = err ? MARK_ABSENT : mark_of(b, at);
+	enum kprobe_mark mark = err ? MARK_ABSENT : mark_of(b, at);
 	if (!err && mark != MARK_BREAKPOINT && mark != MARK_UNREADABLE)
 		err = refuse(f, -EBUSY, "somebody else's probe is at the same place");
 	return err;
@@ -521,13 +521,13 @@ int bench_attach_rawtp(struct bench_bed *b, struct bench_probe_fds *f)
 
 /* ---- this program -------------------------------------------------------------------------------------------------------------- */
 
-struct own_place {
+struct bench_own_place {
 	u64 address, offset;
 };
 
 static int find_map(void *ctx, const struct proc_map *m)
 {
-	struct own_place *p = ctx;
+	struct bench_own_place *p = ctx;
 	if (p->address < m->start || p->address >= m->end)
 		return 0;
 	p->offset = p->address - m->start + m->file_offset;
@@ -561,7 +561,7 @@ static int attach_own(struct bench_bed *b, struct bench_probe_fds *f, u64 offset
 static int attach_function(struct bench_bed *b, struct bench_probe_fds *f, bool is_return)
 {
 	struct procfs procfs;
-	struct own_place place = { .address = (u64)(uintptr_t)b->user_function };
+	struct bench_own_place place = { .address = (u64)(uintptr_t)b->user_function };
 	procfs_init(&procfs, b->root);
 	int found = procfs_maps(&procfs, (s32)getpid(), find_map, &place);
 	procfs_done(&procfs);

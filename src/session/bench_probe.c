@@ -26,13 +26,13 @@ static void call_user(u64 n)
 
 typedef void call_fn(u64 n);
 
-struct kind {
+struct bench_kind {
 	const char *name, *about;
 	call_fn *call; /* NULL: the caller's static probe */
 	bench_attach_fn *attach; /* NULL: nothing is attached */
 };
 
-static const struct kind kinds[] = {
+static const struct bench_kind kinds[] = {
 	{ "none", "nothing attached: before and after all others", bench_call_kernel, NULL },
 	{ "ftrace", "kprobe at an entry, called by ftrace", bench_call_kernel, bench_attach_ftrace },
 	{ "jump", "kprobe inside a function, optimised to a jump", bench_call_kernel,
@@ -58,7 +58,7 @@ const char *bench_probe_kind(u32 i, const char **about)
 
 /* ---- timing -------------------------------------------------------------------------------------------------------------------- */
 
-struct rounds {
+struct bench_rounds {
 	double ns[ROUNDS]; /* of one call, sorted */
 	u64 calls;
 };
@@ -75,7 +75,7 @@ static u64 calibrate(call_fn *call, u64 slice_ns, u64 *calls)
 	}
 }
 
-static void run_rounds(call_fn *call, u64 slice_ns, struct rounds *r)
+static void run_rounds(call_fn *call, u64 slice_ns, struct bench_rounds *r)
 {
 	u64 n = calibrate(call, slice_ns, &r->calls);
 	for (u32 i = 0; i < ROUNDS; i++) {
@@ -90,12 +90,13 @@ static void run_rounds(call_fn *call, u64 slice_ns, struct rounds *r)
 	}
 }
 
-static double spread(const struct rounds *r)
+static double spread(const struct bench_rounds *r)
 {
 	return r->ns[ROUNDS / 2] - r->ns[0];
 }
 
-static void judge(struct bench_probe_row *row, const struct rounds *base, const struct rounds *with)
+static void judge(struct bench_probe_row *row, const struct bench_rounds *base,
+		  const struct bench_rounds *with)
 {
 	row->base_ns = base->ns[0];
 	row->probed_ns = with->ns[0];
@@ -106,11 +107,11 @@ static void judge(struct bench_probe_row *row, const struct rounds *base, const 
 
 /* ---- one kind after the other -------------------------------------------------------------------------------------------------- */
 
-struct work {
+struct bench_work {
 	struct bench_probe *ret;
 	const struct bench_probe_opts *opts;
 	struct bench_bed bed;
-	struct rounds first; /* of the call with nothing attached */
+	struct bench_rounds first; /* of the call with nothing attached */
 	u64 slice_ns;
 	struct diag *diag;
 };
@@ -123,10 +124,10 @@ static bool is_wanted(const struct bench_probe_opts *o, const char *kind)
 	return !o->nr_kinds;
 }
 
-static int measure_attached(struct work *w, const struct kind *k, call_fn *call,
+static int measure_attached(struct bench_work *w, const struct bench_kind *k, call_fn *call,
 			    struct bench_probe_row *row)
 {
-	struct rounds before = { 0 }, with = { 0 }, after = { 0 };
+	struct bench_rounds before = { 0 }, with = { 0 }, after = { 0 };
 	struct bench_probe_fds f = { .prog = -1, .event = -1, .link = -1 };
 	u64 hits_before = 0, hits_after = 0;
 	run_rounds(call, w->slice_ns, &before);
@@ -153,7 +154,7 @@ static int measure_attached(struct work *w, const struct kind *k, call_fn *call,
 	return row->place ? 0 : -ENOMEM;
 }
 
-static int measure(struct work *w, const struct kind *k, struct bench_probe_row *row)
+static int measure(struct bench_work *w, const struct bench_kind *k, struct bench_probe_row *row)
 {
 	call_fn *call = k->call ? k->call : w->opts->usdt;
 	*row = (struct bench_probe_row){ .kind = k->name, .about = k->about };
@@ -164,16 +165,16 @@ static int measure(struct work *w, const struct kind *k, struct bench_probe_row 
 }
 
 /* What the call costs when all probes are gone again. */
-static void finish_none(struct work *w, struct bench_probe_row *row)
+static void finish_none(struct bench_work *w, struct bench_probe_row *row)
 {
-	struct rounds last = { 0 };
+	struct bench_rounds last = { 0 };
 	run_rounds(bench_call_kernel, w->slice_ns, &last);
 	judge(row, &w->first, &last);
 	row->place = *w->bed.entry.symbol ? w->bed.entry.symbol : "prlimit64";
 	row->note = bench_entry_words(&w->bed);
 }
 
-static int run_kinds(struct work *w)
+static int run_kinds(struct bench_work *w)
 {
 	int err = 0;
 	for (u32 i = 0; i < ARRAY_SIZE(kinds) && !err; i++) {
@@ -205,7 +206,9 @@ static void look_at_machine(struct bench_probe *b, const struct sysroot *root)
 
 int bench_probe(struct bench_probe *b, const struct bench_probe_opts *o, struct diag *d)
 {
-	struct work w = { .ret = b, .opts = o, .slice_ns = o->time_ns / (PHASES * ROUNDS), .diag = d };
+	struct bench_work w = {
+		.ret = b, .opts = o, .slice_ns = o->time_ns / (PHASES * ROUNDS), .diag = d
+	};
 	*b = (struct bench_probe){ 0 };
 	arena_init(&b->arena);
 	look_at_machine(b, o->root);
