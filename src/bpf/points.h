@@ -61,3 +61,5 @@ int points_functions(struct points *p, struct diag *d) must_check;
 
 /* The name that a system call has in tracepoints: its number, or -1. Only those of this machine's own kind. */
 s32 points_syscall(const char *event);
+/* Its name; NULL: no such call, or no table for this machine. */
+const char *points_syscall_name(u32 nr);

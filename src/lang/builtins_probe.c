@@ -3,6 +3,8 @@
 #include "lang/check_impl.h"
 #include "lang/token.h"
 
+#include "base/num.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,11 +17,12 @@ struct regs_layout {
 	u32 nr_args;
 	s32 result, sp, ip;
 	s32 stack_args; /* from the stack pointer to the first argument that is on the stack */
+	s32 mode, mode_mask, mode_user; /* user mode is where these bits of the word are so */
 };
 
 static const struct regs_layout layouts[] = {
-	{ "x86_64", { 112, 104, 96, 88, 72, 64 }, 6, 80, 152, 128, 8 },
-	{ "aarch64", { 0, 8, 16, 24, 32, 40, 48, 56 }, 8, 0, 248, 256, 0 },
+	{ "x86_64", { 112, 104, 96, 88, 72, 64 }, 6, 80, 152, 128, 8, 136, 3, 3 },
+	{ "aarch64", { 0, 8, 16, 24, 32, 40, 48, 56 }, 8, 0, 248, 256, 0, 264, 15, 0 },
 };
 
 static const struct regs_layout *layout_of(const struct lang_input *in)
@@ -215,6 +218,28 @@ static struct value lower_func(struct lower *l, struct node *n)
 	return place_value(to);
 }
 
+/* Its place in struct pt_regs; -1: no such register. */
+static s32 register_offset(const struct regs_layout *y, const char *name)
+{
+	static const char *const x86[] = { "r15", "r14",     "r13", "r12", "bp",    "bx", "r11",
+					   "r10", "r9",	     "r8",  "ax",  "cx",    "dx", "si",
+					   "di",  "orig_ax", "ip",  "cs",  "flags", "sp", "ss" };
+	u64 nr;
+	if (!strcmp(name, "ip") || !strcmp(name, "pc"))
+		return y->ip;
+	if (!strcmp(name, "sp"))
+		return y->sp;
+	if (!strcmp(y->machine, "aarch64"))
+		return (name[0] == 'r' || name[0] == 'x') && !num_parse_u64(name + 1, 10, &nr) &&
+				       nr < 31
+			       ? (s32)nr * 8
+			       : -1;
+	for (u32 i = 0; i < ARRAY_SIZE(x86); i++)
+		if (!strcmp(name, x86[i]))
+			return (s32)i * 8;
+	return -1;
+}
+
 static const struct program_type *check_reg(struct checker *c, struct node *n)
 {
 	if (!has_regs(c->probe)) {
@@ -226,16 +251,43 @@ static const struct program_type *check_reg(struct checker *c, struct node *n)
 		check_fail(c, n, -EINVAL, "expected the name of a register");
 		return NULL;
 	}
-	const char *s = n->list->text;
-	if (!strcmp(s, "ip") || !strcmp(s, "pc"))
-		n->number = y->ip;
-	else if (!strcmp(s, "sp"))
-		n->number = y->sp;
-	else {
-		check_fail(c, n->list, -ENOTSUP, "register '%s' is not supported yet", s);
+	s32 offset = register_offset(y, n->list->text);
+	if (offset < 0) {
+		check_fail(c, n->list, -EINVAL, "no register '%s' on %s", n->list->text, y->machine);
 		return NULL;
 	}
+	n->number = offset;
 	return &type_u64;
+}
+
+static const struct program_type *check_usermode(struct checker *c, struct node *n)
+{
+	enum program_provider p = c->probe->provider;
+	if (p != PROGRAM_PROFILE && p != PROGRAM_SOFTWARE && p != PROGRAM_HARDWARE &&
+	    p != PROGRAM_WATCHPOINT) {
+		check_fail(c, n, -EINVAL,
+			   "usermode needs a profile, software, hardware or watchpoint probe");
+		return NULL;
+	}
+	if (!layout_of(c->in)) {
+		check_fail(c, n, -ENOTSUP, "usermode is not known for this machine");
+		return NULL;
+	}
+	return type_int(1, false);
+}
+
+static struct value lower_usermode(struct lower *l, struct node *n)
+{
+	const struct regs_layout *y = layout_of(l->in);
+	int r = ir_reg(l->ir), yes = ir_reg(l->ir), end = ir_label(l->ir);
+	(void)n;
+	ir_load(l->ir, r, l->ctx, y->mode, 8);
+	ir_alu_imm(l->ir, BPF_AND, r, y->mode_mask);
+	ir_imm(l->ir, yes, 1);
+	ir_if_imm(l->ir, BPF_JEQ, r, y->mode_user, end);
+	ir_imm(l->ir, yes, 0);
+	ir_place_label(l->ir, end);
+	return value_of(yes);
 }
 
 static struct value lower_register(struct lower *l, struct node *n)
@@ -292,6 +344,8 @@ static const struct builtin rows[] = {
 	{ "probe", 0, 0, BUILTIN_VALUE, check_probe, lower_probe, NULL, "name of the probe" },
 	{ "func", 0, 0, BUILTIN_VALUE, check_func, lower_func, NULL, "name of the function" },
 	{ "kaddr", 1, 1, 0, check_kaddr, lower_kaddr, NULL, "address of a kernel symbol" },
+	{ "usermode", 0, 0, BUILTIN_VALUE, check_usermode, lower_usermode, NULL,
+	  "whether the CPU was in user mode" },
 	{ "reg", 1, 1, 0, check_reg, lower_register, NULL, "register of the CPU" },
 };
 

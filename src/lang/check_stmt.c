@@ -31,6 +31,31 @@ static struct var *make_var(struct checker *c, struct node *n)
 	return v;
 }
 
+/* The bytes of a struct or array are in own memory, which is used again: a variable needs a copy. */
+static bool is_own(const struct node *n)
+{
+	switch (n->kind) {
+	case NODE_CAST:
+	case NODE_MAP:
+	case NODE_CALL:
+	case NODE_BLOCK:
+	case NODE_INLINE: return true;
+	case NODE_VAR: return n->var && n->var->is_copy;
+	case NODE_MEMBER:
+	case NODE_INDEX: return (n->a->type && n->a->type->kind == PROGRAM_TUPLE) || is_own(n->a);
+	default: return false;
+	}
+}
+
+static void take_copy(struct checker *c, struct node *var, const struct node *value)
+{
+	struct var *v = var->var;
+	if (c->err || !v || !v->type || !type_is_raw(v->type) || v->is_copy || !is_own(value))
+		return;
+	v->is_copy = true;
+	c->changed = true;
+}
+
 static void var_takes(struct checker *c, struct node *n, const struct program_type *t, bool literal)
 {
 	struct var *v = make_var(c, n);
@@ -88,11 +113,11 @@ static void check_assign(struct checker *c, struct node *n)
 	}
 	if (n->a->kind == NODE_VAR) {
 		var_takes(c, n->a, t, literal);
+		take_copy(c, n->a, n->b);
 		return;
 	}
-	if (t && (t->kind == PROGRAM_RECORD || t->kind == PROGRAM_ARRAY ||
-		  t->kind == PROGRAM_TIMESTAMP)) {
-		check_fail(c, n->b, -ENOTSUP, "maps of whole structs are not supported yet");
+	if (t && !type_is_aggregate(t) && (!check_is_copyable(t) || t == c->args[c->point])) {
+		check_wrong(c, n->b, "a map cannot hold a value of type %s", t);
 		return;
 	}
 	if (t)
@@ -140,6 +165,7 @@ static void check_let(struct checker *c, struct node *n)
 	if (n->b) {
 		t = check_value(c, &n->b);
 		var_takes(c, n->a, t, check_is_literal(n->b));
+		take_copy(c, n->a, n->b);
 	}
 }
 
@@ -238,7 +264,9 @@ static void check_statement(struct checker *c, struct node *n)
 			check_fail(c, n, -EINVAL, "not inside of a loop");
 		break;
 	case NODE_RETURN:
-		if (n->a)
+		if (n->b && check_value(c, &n->a))
+			var_takes(c, n->b, n->a->type, check_is_literal(n->a));
+		else if (n->a)
 			(void)check_expr(c, n->a);
 		break;
 	case NODE_FOR_MAP: check_for_map(c, n); break;
@@ -250,6 +278,20 @@ static void check_list(struct checker *c, struct node *n)
 {
 	for (; n && !c->err; n = n->next)
 		check_statement(c, n);
+}
+
+const struct program_type *check_inline(struct checker *c, struct node *n)
+{
+	for (struct node *let = n->list; let && !c->err; let = let->next)
+		check_statement(c, let);
+	if (n->a && !c->err) {
+		struct node result = { .kind = NODE_LET, .a = n->a, .spec = n->spec };
+		result.start = n->start;
+		result.len = n->len;
+		check_let(c, &result);
+	}
+	check_nested(c, n->b);
+	return c->err ? NULL : n->a ? check_expr(c, n->a) : &type_void;
 }
 
 const struct program_type *check_block_value(struct checker *c, struct node *n)

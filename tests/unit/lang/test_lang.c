@@ -242,6 +242,60 @@ static const struct {
 	  "{ for ($j : 0..10) { @x++ } } }",
 	  1006 },
 	{ "begin { @x = 5; return; for ($i : 0..1000) { @x++ } }", 5 },
+	{ "begin { @x = strstr(\"where is it\", \"is\") * 10 + strstr(\"abc\", \"x\") }", 59 },
+	{ "begin { $a = \"abcd\"; @x = memcmp($a, \"abce\", 4) * 10 + memcmp($a, \"abce\", 3) }",
+	  -10 },
+	{ "begin { $s = str_concat(\"ab\", \"cdefghijk\"); @x = ($s == \"abcdefghijk\") * 100 + "
+	  "strlen($s) }",
+	  111 },
+	{ "begin { $s = strcap(\"abcdefghijkl\", 9); @x = ($s == \"abcdefghi\") * 100 + strlen($s) "
+	  "}",
+	  109 },
+	{ "begin { $s = \"abc\"; $i = 2; @x = $s[0] * 1000 + $s[$i] }", 97 * 1000 + 99 },
+	{ "begin { $s = \"abc\"; $i = 200; @x = $s[$i] }", 0 },
+	{ "begin { $r = (a = 4, b = \"x\"); @x = $r.a * 10 + ($r.b == \"x\") }", 41 },
+	{ "begin { @m[1] = (a = 1, b = (c = 7, d = 8)); @x = @m[1].b.d }", 8 },
+	{ "begin { $t = (1, \"a\"); @x = ($t == (1, \"a\")) * 10 + ($t != (2, \"a\")) }", 11 },
+	{ "fn add($a: int64, $b: int64): int64 { return $a + $b; } begin { @x = add(1, add(2, 3)) "
+	  "}",
+	  6 },
+	{ "fn sign($a: int64): int64 { if ($a < 0) { return -1; } if ($a > 0) { return 1; } return "
+	  "0; } "
+	  "begin { $a = 3; @x = sign(-5) * 100 + sign($a) * 10 + sign(0) }",
+	  -90 },
+	{ "fn sum($n: int64): int64 { let $s = 0; for ($i : 0..$n) { $s += $i; } return $s; } "
+	  "begin { $s = 7; @x = sum(4) * 10 + $s }",
+	  67 },
+	{ "fn put($k: int64): void { @m[$k] = $k * 2; } begin { put(4); @x = @m[4] }", 8 },
+	{ "begin { @x = { let $y = 5; $y + 1 } * 2 }", 12 },
+	{ "begin { _ = delete(@m, 1); @m[1] = 1; @x = 1 }", 1 },
+	{ "begin { $a = (uint8[4])0x01020304; $i = 3; @x = $a[0] * 10 + $a[$i] }", 41 },
+	{ "begin { @x = (uint32)((uint8[4])0x01020304) }", 0x01020304 },
+	{ "begin { @m[(uint8[2])0x0102] = 5; @x = @m[(uint8[2])0x0102] }", 5 },
+	{ "begin { $p = pton(\"1.2.3.4\"); @x = $p[0] * 10 + $p[3] }", 14 },
+	{ "enum e { A = 1, B }; begin { $v = (enum e)2; @x = $v == B && (enum e)1 == A }", 1 },
+	{ "typedef struct { int a; short b[2][3]; } pair_t; begin { @x = sizeof(pair_t) * 10 + "
+	  "offsetof(pair_t, b) }",
+	  164 },
+	{ "macro size(t) { sizeof(t) } begin { let $v: typeof(pid) = 3; @x = size(typeof(uint16)) "
+	  "* 10 + $v }",
+	  23 },
+	{ "begin { @m[1] = 1; @m[7] = 2; @x = len(@m) }", 2 },
+	{ "begin { @x = is_str(\"a\") + is_integer(3) * 10 + is_array(pton(\"::1\")) * 100 + "
+	  "is_literal(4) * "
+	  "1000 + is_unsigned_integer((uint8)1) * 10000 }",
+	  11111 },
+	{ "begin { static_assert(sizeof(uint16) == 2, \"no\"); assert(2 > 1, \"no\"); @x = 1; "
+	  "assert(1 > 2, "
+	  "\"yes\"); @x = 2 }",
+	  1 },
+	{ "begin { @x = is_err(-5) * 10 + is_err(5) }", 10 },
+	{ "begin { @x = probetype == \"begin\" && default_str_length() == 1024 }", 1 },
+	{ "#define A 3\n#if A == 3 && defined(A)\n#define B 5\n#elif A\n#define B 6\n#else\n#error "
+	  "no\n#endif\n"
+	  "#undef A\n#if !defined(A)\nbegin { @x = B }\n#endif\n",
+	  5 },
+	{ "begin { @t = tseries(5, 1s, 3); @q = quantile(5, 50); @x = 1 }", 1 },
 	{ "begin { @x = sizeof(uint32) + sizeof(int8) }", 5 },
 	{ "begin { @x = pid == tid }", 1 },
 	{ "begin { @x = nsecs > 1000 && elapsed > 0 }", 1 },
@@ -286,6 +340,12 @@ static const char *const loads[] = {
 	"profile:hz:99 { @[kstack, ustack, comm] = count(); }",
 	"interval:s:1 { time(\"%H\\n\"); print(@x, 5, 2); @x[1] = count(); zero(@x); }",
 	"software:faults:100 { @[cpu] = max(uid); @m = min(gid); }",
+	"profile:hz:99 { @[usermode] = count(); @ip[reg(\"ip\"), reg(\"ax\")] = tseries(cpu, 1s, "
+	"10, \"max\"); }",
+	"watchpoint:0x10000000:8:rw { @[comm] = count(); }",
+	"kprobe:f { @q[comm] = quantile(arg0, 50, 90, 99); }",
+	"tracepoint:syscalls:sys_enter_openat { print(args); @h[1] = hist(args.nr); print(@h[1]); "
+	"}",
 	"rawtracepoint:sched_switch { @[arg0] = count(); join(arg1); }",
 	"tracepoint:sched:sched_* { @[probe] = count(); }",
 	"begin { printf(\"%s %s %s\\n\", strftime(\"%H\", nsecs), username, ksym(0)); system(\"x "
@@ -350,10 +410,44 @@ static const struct {
 	{ "struct s { struct s x; }; begin { @x = sizeof(struct s) }", "member 'x' has no size" },
 	{ "struct s { int a }; begin { }", "expected ';'" },
 	{ "begin { @count = 1; print(@coumt[1]) }", "did you mean @count?" },
-	{ "begin { @x = strstr(\"a\", \"b\") }", "strstr() is not supported yet" },
+	{ "begin { @x = strstr(\"a\", comm) }", "looks for a constant string" },
+	{ "begin { skboutput(1) }", "skboutput() is not supported yet" },
+	{ "import \"x.bpf.c\"; begin { }", "programs in C need a compiler" },
+	{ "import \"x.bt\"; begin { }", "scripts cannot be imported here" },
+	{ "begin { static_assert(1 == 2, \"sizes differ\") }", "line 1: sizes differ" },
+	{ "begin { @x = tseries(1, 1s, 2000) }", "from 1 to 1000" },
+	{ "begin { @x = quantile(1, 101) }", "from 1 to 100 percent" },
+	{ "begin { @x[1] = 1; print(@x, 1, 1, (sort=\"keys\")) }", "the options of print()" },
+	{ "begin { @x = (a=1, 2) }", "either all values of a record have a name" },
+	{ "begin { @x = (a=1, a=2) }", "has 'a' twice" },
+	{ "begin { $r = (name=1); @x = $r.nme }", "did you mean 'name'?" },
+	{ "fn f($a: int64): int64 { return f($a); } begin { @x = f(1) }", "calls itself" },
+	{ "fn f($a: int64): int64 { return $a; } begin { @x = f() }",
+	  "another number of arguments" },
+	{ "fn f(): int64 { return; } begin { @x = f() }", "has to return a value" },
+	{ "fn f(): void { return 1; } begin { f() }", "returns no value" },
+	{ "begin { $a = 1; @x = &$a }", "only members of structs have an address" },
+	{ "kretprobe:f { override(1) }", "override() needs a kprobe" },
+	{ "// safe\nkprobe:f { override(1) }", "override() changes the system" },
+	{ "begin { uaddr(\"x\") }", "needs a probe in a program" },
+	{ "begin { @x = usermode }", "usermode needs a profile" },
+	{ "profile:hz:9 { @x = reg(\"eax\") }", "no register 'eax'" },
+	{ "iter:tsk { }", "there are task, task_file and task_vma" },
+	{ "watchpoint:0x1000:3:w { }", "the length is 1, 2, 4 or 8 bytes" },
+	{ "watchpoint:0x1000:8:ww { }", "made of the letters r, w and x" },
+	{ "watchpoint:f+arg1:8:w { }", "FUNCTION+ARGUMENT is not supported" },
+	{ "self:signal:SIGKILL { }", "SIGUSR1 and SIGUSR2 are free" },
+	{ "self:timer:1 { }", "unknown event of the script itself" },
+	{ "kprobe@fs/open.c { }", "expected FILE:LINE" },
+	{ "kretprobe@fs/open.c:5 { }", "only a kprobe can be at a line" },
+	{ "// safe\nkprobe:0xffffffff81000000 { }", "may stop the system" },
+	{ "#if 3 ~ 4\n#endif\nbegin { }", "this #if is not understood" },
+	{ "#error not this way\nbegin { }", "not this way" },
+	{ "config = { license = \"MIT\" } begin { }", "only to code under the GPL" },
+	{ "config = { stack_mode = fancy } begin { }", "expected bpftrace, perf, raw or build_id" },
 	{ "tracepoint:syscalls:sys_enter_openat { $a = args; @x = $a.nr }",
 	  "args cannot be copied" },
-	{ "fn f() { }", "not supported yet" },
+	{ "fn f() { }", "the script has no probe" },
 	{ "macro m() { m() } begin { m() }", "is a macro that uses itself" },
 	{ "macro m($a) { $a } begin { m(1) }", "takes a variable here" },
 	{ "// safe\nbegin { for ($kv : @x) { } @x[1] = 1 }", "not supported yet" },
@@ -382,6 +476,16 @@ static void test_wrong(void)
 /* With the types of the running kernel. */
 static const char *const typed[] = {
 	"begin { @x = curtask->tgid == pid; }",
+	"begin { @x = container_of(&curtask->comm, struct task_struct, comm)->pid == tid; }",
+	"begin { @x = leader_comm != \"\" && leader_tid == curtask->tgid && "
+	"kfunc_exist(\"vfs_read\"); }",
+	"begin { @x = 0; @s[1] = curtask->se.load; $l = @s[1]; @x = $l.weight == "
+	"curtask->se.load.weight "
+	"&& "
+	"@s[1].weight == $l.weight; }",
+	"begin { @x = 0; $m = curtask->cpus_mask; @m[$m.bits] = 1; @x = "
+	"@m[curtask->cpus_mask.bits]; "
+	"print(curtask->se.load); print($m); }",
 	"begin { @x = curtask->comm == comm; }",
 	"begin { @x = curtask->real_parent->tgid > 0; }",
 	"begin { @x = ppid == curtask->real_parent->tgid && pcomm != \"\"; }",
