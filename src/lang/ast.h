@@ -33,7 +33,7 @@ enum node_kind {
 	/* statements */
 	NODE_ASSIGN, /* a op b; op: TOKEN_ASSIGN or a compound one */
 	NODE_EXPR, /* a, its value dropped */
-	NODE_IF, /* a, b, c: else or NULL */
+	NODE_IF, /* a, b, c: else or NULL; number 1: a is known, and what is not taken may be wrong (if comptime) */
 	NODE_WHILE, /* a, b */
 	NODE_UNROLL, /* a times b */
 	NODE_RANGE, /* for $text : a..b { c } */

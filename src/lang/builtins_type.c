@@ -42,15 +42,32 @@ static const struct program_type *check_is(struct checker *c, struct node *n)
 	return answer(n, a->kind == NODE_INT || a->kind == NODE_STRING || a->kind == NODE_BOOL);
 }
 
+bool check_known(const struct checker *c, const struct node *n, s64 *ret)
+{
+	s64 a, b;
+	if (n->kind == NODE_CALL && n->builtin && n->builtin->lower == lower_answer) {
+		*ret = n->number;
+		return true;
+	}
+	if (n->kind == NODE_UNARY && n->op == TOKEN_NOT && check_known(c, n->a, &a)) {
+		*ret = !a;
+		return true;
+	}
+	if (n->kind == NODE_BINARY && (n->op == TOKEN_LAND || n->op == TOKEN_LOR) &&
+	    check_known(c, n->a, &a) && check_known(c, n->b, &b)) {
+		*ret = n->op == TOKEN_LAND ? a && b : a || b;
+		return true;
+	}
+	return check_constant(c, n, ret);
+}
+
 static const struct program_type *check_static_assert(struct checker *c, struct node *n)
 {
 	struct node *a = n->list;
 	s64 v;
 	if (!a->type)
 		return NULL;
-	if (a->kind == NODE_CALL && a->builtin && a->builtin->lower == lower_answer)
-		v = a->number;
-	else if (!check_constant(c, a, &v)) {
+	if (!check_known(c, a, &v)) {
 		check_fail(c, a, -EINVAL, "this is not known before the script runs");
 		return NULL;
 	}

@@ -32,6 +32,8 @@ const struct program_type *check_offsetof(struct checker *c, struct node *n);
 const struct program_type *check_name(struct checker *c, struct node *n);
 /* A block that a macro became: the value of its last expression. */
 const struct program_type *check_block_value(struct checker *c, struct node *n);
+/* The same as check_constant(), and what is known about types: is_str(x). */
+bool check_known(const struct checker *c, const struct node *n, s64 *ret);
 /* The code of a function of the script. */
 const struct program_type *check_inline(struct checker *c, struct node *n);
 /* May be in a tuple, a map or a variable. */

@@ -2,6 +2,7 @@
 #include "lang/builtin.h"
 #include "lang/check.h"
 #include "lang/check_impl.h"
+#include "lang/scope.h"
 
 #include "base/str.h"
 
@@ -25,9 +26,10 @@ const struct program_type *check_var(struct checker *c, struct node *n)
 		for (struct var *o = c->block->vars; o && nr < ARRAY_SIZE(names); o = o->next)
 			names[nr++] = o->name;
 		const char *close = str_closest(n->text, names, nr);
-		check_fail(c, n, -EINVAL, "variable $%s has no value here", n->text);
+		check_fail(c, n, -EINVAL, "variable $%.*s has no value here",
+			   (int)scope_plain(n->text), n->text);
 		if (close)
-			diag_hint(c->diag, "did you mean $%s?", close);
+			diag_hint(c->diag, "did you mean $%.*s?", (int)scope_plain(close), close);
 		return NULL;
 	}
 	n->var = v;
@@ -207,6 +209,11 @@ const struct program_type *check_index(struct checker *c, struct node *n)
 			return NULL;
 		}
 		return type_int(1, true);
+	}
+	if (n->a->kind == NODE_INT && n->b->kind == NODE_INT) {
+		check_fail(c, n, -EINVAL,
+			   "there are no numbers with a fraction in programs of the kernel");
+		return NULL;
 	}
 	return check_wrong(c, n, "a value of type %s has no elements", t);
 }

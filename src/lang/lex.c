@@ -625,7 +625,9 @@ static int lex_operator(struct lexer *l, struct token *t)
 			return 0;
 		}
 	}
-	return lang_error(l->diag, l->text, l->at, 1, -EINVAL, "unexpected character");
+	return lang_error(l->diag, l->text, l->at, 1, -EINVAL,
+			  l->text[l->at] == '\'' ? "strings are in double quotes"
+						 : "unexpected character");
 }
 
 static int lex_one(struct lexer *l, struct token *t)

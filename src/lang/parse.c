@@ -3,6 +3,7 @@
 
 #include "lang/cdef.h"
 #include "lang/macro.h"
+#include "lang/scope.h"
 
 #include "base/num.h"
 #include "base/str.h"
@@ -134,6 +135,10 @@ static struct node *parse_if(struct parser *p)
 {
 	struct node *n = parse_node(p, NODE_IF);
 	parse_next(p);
+	if (n && parse_word(p, "comptime")) {
+		n->number = 1;
+		parse_next(p);
+	}
 	if (!n || !(n->a = parse_expr(p)) || !(n->b = parse_block(p)))
 		return NULL;
 	if (parse_word(p, "else")) {
@@ -771,6 +776,8 @@ int parse_script(const struct lang_input *in, struct program *prog, struct scrip
 		p.err = diag_error(d, -EINVAL, "the script has no probe");
 	if (!p.err)
 		p.err = macro_expand(ret, p.arena, in, d);
+	if (!p.err)
+		p.err = scope_resolve(ret, p.arena);
 	if (!p.err)
 		p.err = expand_points(&p);
 	return p.err;
