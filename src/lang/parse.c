@@ -353,12 +353,54 @@ static int add_event(struct parser *p, const struct program_probe *of, const cha
 	return to->target && to->name && to->text ? 0 : -ENOMEM;
 }
 
+/* Whether argN is used. */
+static bool uses_arg_numbers(const struct node *n)
+{
+	if (!n)
+		return false;
+	if (n->kind == NODE_IDENT && !strncmp(n->text, "arg", 3) &&
+	    isdigit((unsigned char)n->text[3]))
+		return true;
+	for (const struct node *e = n->list; e; e = e->next)
+		if (uses_arg_numbers(e))
+			return true;
+	return uses_arg_numbers(n->a) || uses_arg_numbers(n->b) || uses_arg_numbers(n->c);
+}
+
+/* The sites of a USDT probe may have their arguments in different places: each gets its own code. */
+static int expand_sites(struct parser *p, const struct program_probe *of)
+{
+	const struct lang_ops *ops = p->in->ops;
+	const char *arguments;
+	u32 nth = 0;
+	int got = 1;
+	while (got > 0) {
+		got = ops->usdt_site(p->in->ctx, of, nth, &arguments);
+		if (got <= 0)
+			break;
+		struct program_probe *to = vec_push(&p->program->probes);
+		if (!to)
+			return -ENOMEM;
+		*to = *of;
+		to->arguments = arena_strdup(p->arena, arguments);
+		if (!to->arguments)
+			return -ENOMEM;
+		nth++;
+	}
+	return got == -ENOMEM ? got : (int)nth;
+}
+
 /* Attach points that are patterns are replaced by what they stand for. */
-static int expand_point(struct parser *p, const struct program_probe *of, bool wanted)
+static int expand_point(struct parser *p, const struct program_probe *of, bool wanted, bool numbers)
 {
 	const struct lang_ops *ops = p->in->ops;
 	const char *system, *name;
 	u32 nth = 0;
+	if (numbers && of->provider == PROGRAM_USDT && ops && ops->usdt_site) {
+		int sites = expand_sites(p, of);
+		if (sites)
+			return min(sites, 0);
+	}
 	int got = wanted && of->provider == PROGRAM_TRACEPOINT && of->is_glob && ops &&
 		  ops->tracepoint_list;
 	while (got > 0) {
@@ -386,9 +428,10 @@ static int expand_points(struct parser *p)
 	p->program->probes.nr = 0;
 	for (struct probe_block *b = p->script->blocks; b && !err; b = b->next) {
 		bool wanted = uses_args(b->predicate) || uses_args(b->body);
+		bool numbers = uses_arg_numbers(b->predicate) || uses_arg_numbers(b->body);
 		u32 first = (u32)p->program->probes.nr;
 		for (u32 i = 0; i < b->nr_points && !err; i++)
-			err = expand_point(p, &old[b->first_point + i], wanted);
+			err = expand_point(p, &old[b->first_point + i], wanted, numbers);
 		b->first_point = first;
 		b->nr_points = (u32)p->program->probes.nr - first;
 	}

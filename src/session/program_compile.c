@@ -2,6 +2,8 @@
 
 #include "base/str.h"
 #include "bpf/points.h"
+#include "event/probe_elf.h"
+#include "image/usdt_notes.h"
 #include "kern/kallsyms.h"
 #include "sym/kallsyms.h"
 #include "wire/format.h"
@@ -117,6 +119,43 @@ static const char *syscall_name(void *ctx, u32 nr)
 	return points_syscall_name(nr);
 }
 
+struct site_search {
+	struct program_compile *c;
+	const struct program_probe *probe;
+	VEC(const char *) seen;
+	u32 nth;
+	const char *found;
+};
+
+static int offer_site(void *ctx, const struct usdt_note *n)
+{
+	struct site_search *s = ctx;
+	if (!points_is_site(s->probe, n))
+		return 0;
+	vec_for_each (&s->seen, o)
+		if (!strcmp(*o, n->args))
+			return 0;
+	const char *args = arena_strdup(&s->c->arena, n->args), **slot = vec_push(&s->seen);
+	if (!args || !slot)
+		return -ENOMEM;
+	*slot = args;
+	if (s->seen.nr <= s->nth)
+		return 0;
+	s->found = args;
+	return 1;
+}
+
+static int usdt_site(void *ctx, const struct program_probe *p, u32 nth, const char **ret)
+{
+	struct program_compile *c = ctx;
+	struct site_search s = { .c = c, .probe = p, .nth = nth };
+	const char *path = points_find_file(&c->arena, p->target);
+	int rc = path ? probe_elf_each_note(path, offer_site, &s) : 0;
+	vec_free(&s.seen);
+	*ret = s.found;
+	return rc;
+}
+
 /* The kernel's number for a cgroup is the handle of its directory. */
 static int cgroup_id(void *ctx, const char *path, u64 *ret)
 {
@@ -179,6 +218,7 @@ static const struct lang_ops ops = { .tracepoint = read_schema,
 				     .kernel_symbol = kernel_symbol,
 				     .syscall_name = syscall_name,
 				     .cgroup_id = cgroup_id,
+				     .usdt_site = usdt_site,
 				     .import = read_import };
 
 static int read_types(struct program_compile *c)
