@@ -153,7 +153,11 @@ static const struct program_type *no_member(struct checker *c, struct node *n,
 		if (t->fields[i].name)
 			list.names[nr++] = t->fields[i].name;
 	const char *close = str_closest(n->text, list.names, nr);
-	check_fail(c, n, -EINVAL, "%s has no member '%s'", t->name ? t->name : "this", n->text);
+	check_fail(c, n, -EINVAL, "%s has no member '%s'",
+		   t->kind == PROGRAM_TUPLE ? "the record"
+		   : t->name		    ? t->name
+					    : "this",
+		   n->text);
 	if (close)
 		diag_hint(c->diag, "did you mean '%s'?", close);
 	return NULL;
