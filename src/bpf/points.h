@@ -61,3 +61,10 @@ int points_functions(struct points *p, struct diag *d) must_check;
 
 /* The name that a system call has in tracepoints: its number, or -1. Only those of this machine's own kind. */
 s32 points_syscall(const char *event);
+/* The program or library that a probe's target means: a path, a name of PATH, "libc"; NULL: none. */
+const char *points_find_file(struct arena *a, const char *name);
+/* Whether the note is one of the sites of a USDT probe. */
+struct usdt_note;
+bool points_is_site(const struct program_probe *probe, const struct usdt_note *n);
+/* Its name; NULL: no such call, or no table for this machine. */
+const char *points_syscall_name(u32 nr);

@@ -5,6 +5,7 @@
 #include "bpf/points_impl.h"
 #include "event/probe_elf.h"
 #include "image/demangle.h"
+#include "image/usdt_notes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -65,14 +66,14 @@ static bool find_library(const char *name, char *to, size_t size)
 }
 
 /* The file that was meant, in the arena; NULL: none. */
-static const char *find_file(struct points *p, const char *name)
+const char *points_find_file(struct arena *a, const char *name)
 {
 	char path[PATH_MAX];
 	if (strchr(name, '/'))
 		return name;
 	bool found =
 		find_in_path(name, path, sizeof(path)) || find_library(name, path, sizeof(path));
-	return found ? arena_strdup(&p->arena, path) : NULL;
+	return found ? arena_strdup(a, path) : NULL;
 }
 
 struct walk {
@@ -107,16 +108,22 @@ static int offer_function(void *ctx, const char *name, u64 offset)
 	return glob_match(w->row->name, name) ? add_place(w, name, offset, 0) : 0;
 }
 
-static int offer_usdt(void *ctx, const char *provider, const char *name, u64 offset, u64 semaphore)
+bool points_is_site(const struct program_probe *probe, const struct usdt_note *n)
+{
+	return glob_match(probe->name, n->name) &&
+	       (!probe->space || glob_match(probe->space, n->provider)) &&
+	       (!probe->arguments || !strcmp(probe->arguments, n->args));
+}
+
+static int offer_usdt(void *ctx, const struct usdt_note *n)
 {
 	struct walk *w = ctx;
-	const struct program_probe *row = w->row;
-	if (!glob_match(row->name, name) || (row->space && !glob_match(row->space, provider)))
+	if (!points_is_site(w->row, n))
 		return 0;
 	struct strbuf full;
 	strbuf_init(&full);
-	strbuf_printf(&full, "%s:%s", provider, name);
-	int rc = add_place(w, strbuf_cstr(&full), offset, semaphore);
+	strbuf_printf(&full, "%s:%s", n->provider, n->name);
+	int rc = add_place(w, strbuf_cstr(&full), n->offset, n->semaphore);
 	strbuf_done(&full);
 	return rc;
 }
@@ -153,7 +160,7 @@ static int expand_symbol(struct points *p, struct walk *w, struct diag *d)
 int points_expand_user(struct points *p, u32 i, struct diag *d)
 {
 	const struct program_probe *row = &p->program->probes.at[i];
-	const char *path = row->target ? find_file(p, row->target) : NULL;
+	const char *path = row->target ? points_find_file(&p->arena, row->target) : NULL;
 	if (!path)
 		return points_missing(p, row, "no such program or library", d);
 	struct walk w = { .p = p, .probe = i, .row = row, .path = path, .before = p->at.nr };
@@ -165,7 +172,7 @@ int points_expand_user(struct points *p, u32 i, struct diag *d)
 	}
 	if (!usdt && !row->is_glob)
 		return expand_symbol(p, &w, d);
-	int rc = usdt ? probe_elf_each_usdt(path, offer_usdt, &w)
+	int rc = usdt ? probe_elf_each_note(path, offer_usdt, &w)
 		      : probe_elf_each_function(path, offer_function, &w);
 	if (rc == -ENOMEM)
 		return rc;

@@ -2,8 +2,10 @@
 
 #include "base/clock.h"
 #include "lang/check.h"
+#include "lang/check_impl.h"
 #include "lang/dump.h"
 #include "lang/emit.h"
+#include "lang/import.h"
 #include "lang/lower.h"
 #include "lang/parse.h"
 #include "lang/tree.h"
@@ -50,6 +52,8 @@ static int refuse_map(struct compiler *c, const struct map *m, const char *why)
 			  why);
 }
 
+enum { PREALLOC_MAX = 16 << 20, DEFAULT_KEYS = 4096 };
+
 static int make_map(struct compiler *c, struct map *m)
 {
 	if (!m->value && !m->used_keyed && !m->used_scalar)
@@ -78,10 +82,16 @@ static int make_map(struct compiler *c, struct map *m)
 				    .value = m->value,
 				    .is_scalar = m->is_scalar };
 	to->key_size = m->is_scalar ? 4 : type_room(m->key);
-	to->key = m->is_scalar ? &type_u32 : m->key;
+	to->key = m->is_scalar ? &type_u32 : check_whole_type(&c->check, m->key);
+	to->value = check_whole_type(&c->check, m->value);
+	if (!to->key || !to->value)
+		return c->check.err ? c->check.err : refuse_map(c, m, "has too many members");
 	to->max_entries = m->is_scalar	   ? 1
 			  : m->max_entries ? m->max_entries
 					   : c->program->config.max_map_keys;
+	/* Memory of all keys is taken in advance, for each CPU: keys that were not asked for are fewer where it is a lot. */
+	if (!m->is_scalar && !m->max_entries && to->max_entries == DEFAULT_KEYS)
+		to->max_entries = min(to->max_entries, max(64u, PREALLOC_MAX / to->value_size));
 	return to->key_size > 512 && c->program->config.max_strlen < to->key_size / 8
 		       ? refuse_map(c, m, "has a key that is too large")
 		       : 0;
@@ -105,10 +115,11 @@ static void set_function(struct compiler *c, struct program_probe *p)
 		p->btf_id = btf_find(c->in->btf, p->name, BTF_BIT(BTF_OF_FUNCTION), NULL);
 }
 
-static int lower_one(struct compiler *c, struct probe_block *b, u32 point)
+static int lower_one(struct compiler *c, struct probe_block *b, u32 point, u32 code, bool plain)
 {
-	struct ir *ir = &c->irs[c->nr];
+	struct ir *ir = &c->irs[code];
 	struct lower l = {
+		.is_tight = plain,
 		.check = &c->check,
 		.program = c->program,
 		.arena = &c->program->arena,
@@ -124,10 +135,10 @@ static int lower_one(struct compiler *c, struct probe_block *b, u32 point)
 		return err;
 	set_function(c, &c->program->probes.at[point]);
 	ir_init(ir, &c->program->arena);
-	c->program->probes.at[point].code = c->nr++;
+	c->program->probes.at[point].code = code;
 	err = lower_point(&l);
-	c->frames[c->nr - 1] = l.stack_max;
-	c->callbacks[c->nr - 1] = l.callbacks;
+	c->frames[code] = l.stack_max;
+	c->callbacks[code] = l.callbacks;
 	return err;
 }
 
@@ -141,11 +152,33 @@ static int lower_all(struct compiler *c)
 		return -ENOMEM;
 	for (struct probe_block *b = c->script.blocks; b; b = b->next)
 		for (u32 i = 0; i < b->nr_points; i++) {
-			int err = lower_one(c, b, b->first_point + i);
+			int err = lower_one(c, b, b->first_point + i, c->nr++, false);
 			if (err)
 				return err;
 		}
-	return lower_shared_finish(c->program, &c->shared);
+	return 0;
+}
+
+static void done_one(struct compiler *c, u32 i)
+{
+	ir_done(&c->irs[i]);
+	for (struct lower_callback *cb = c->callbacks[i]; cb; cb = cb->next)
+		ir_done(&cb->ir);
+}
+
+/* Once more, with less on the stack. */
+static int lower_again(struct compiler *c, u32 code)
+{
+	for (struct probe_block *b = c->script.blocks; b; b = b->next)
+		for (u32 i = 0; i < b->nr_points; i++) {
+			u32 point = b->first_point + i;
+			if (c->program->probes.at[point].code != code)
+				continue;
+			done_one(c, code);
+			c->callbacks[code] = NULL;
+			return lower_one(c, b, point, code, true);
+		}
+	return -E2BIG;
 }
 
 /* "kprobe_vfs_read": what tools that list programs show. */
@@ -201,10 +234,16 @@ static int emit_one(struct compiler *c, u32 i, const struct program_probe *p)
 	if (c->in->dump_ir)
 		strbuf_printf(c->in->dump_ir, "%s\n", p->text);
 	int err = emit_functions(c, i, code);
+	if (err == -E2BIG) {
+		err = lower_again(c, i);
+		if (!err)
+			err = emit_functions(c, i, code);
+	}
 	code->name = code_name(&c->program->arena, p->text);
 	if (err == -E2BIG)
 		return lang_error(c->diag, c->in->text, p->span_start, p->span_len, err,
-				  "the code of this probe is too large");
+				  "the code of this probe is too large, or its expressions need "
+				  "more than 512 bytes of stack");
 	if (!err && !code->name)
 		err = -ENOMEM;
 	if (!err && c->in->dump_bpf) {
@@ -221,7 +260,7 @@ static int emit_all(struct compiler *c)
 		if (err)
 			return err;
 	}
-	return 0;
+	return lower_shared_finish(c->program, &c->shared);
 }
 
 static int run_passes(struct compiler *c)
@@ -251,13 +290,6 @@ static int run_passes(struct compiler *c)
 	return err;
 }
 
-static void done_one(struct compiler *c, u32 i)
-{
-	ir_done(&c->irs[i]);
-	for (struct lower_callback *cb = c->callbacks[i]; cb; cb = cb->next)
-		ir_done(&cb->ir);
-}
-
 struct lang_tree *tree_keep(struct program *p, const struct checker *c)
 {
 	struct lang_tree *t = arena_zalloc(&p->arena, sizeof(*t));
@@ -280,15 +312,21 @@ struct lang_tree *tree_keep(struct program *p, const struct checker *c)
 
 int lang_compile(const struct lang_input *in, struct program *ret, struct diag *d)
 {
-	struct compiler c = { .in = in, .program = ret, .diag = d, .last_ns = clock_monotonic_ns() };
+	struct lang_input whole = *in;
+	struct compiler c = {
+		.in = &whole, .program = ret, .diag = d, .last_ns = clock_monotonic_ns()
+	};
 	memset(&c.shared, 0xff, offsetof(struct lower_shared, scratch_size));
 	*ret = (struct program){ 0 };
 	arena_init(&ret->arena);
 	c.check = (struct checker){
-		.in = in, .program = ret, .script = &c.script, .diag = d, .arena = &ret->arena
+		.in = &whole, .program = ret, .script = &c.script, .diag = d, .arena = &ret->arena
 	};
 	strbuf_init(&c.shared.bytes);
-	int err = run_passes(&c);
+	int err = import_all(&whole, &ret->arena, d);
+	ret->text = whole.text;
+	if (!err)
+		err = run_passes(&c);
 	if (err && ret->arena.failed)
 		err = -ENOMEM;
 	for (u32 i = 0; i < c.nr; i++)

@@ -25,6 +25,7 @@ struct running {
 	const struct run_opts *o;
 	struct sysroot root;
 	struct strbuf text; /* of the script */
+	const char *path; /* of the script; NULL: -e or standard input */
 	struct strbuf file; /* -o: a writer */
 	struct strbuf *out;
 	int fd; /* of -o */
@@ -175,7 +176,7 @@ static int run_program(struct running *r, const struct program *p)
 		return app_usage(app, "cannot split the command '%s' into words", o->command);
 	struct strbuf log;
 	strbuf_init(&log);
-	struct program_run_opts opts = { .script = strbuf_cstr(&r->text),
+	struct program_run_opts opts = { .script = p->text,
 					 .pid = (s32)o->pid,
 					 .command = o->command ? words.we_wordv : NULL,
 					 .json = app->json,
@@ -220,6 +221,8 @@ static int compile(struct running *r, int argc, char **argv, struct program *p)
 		return rc;
 	struct lang_input in = { .text = strbuf_cstr(&r->text),
 				 .len = r->text.len,
+				 .path = r->path,
+				 .environment = (const char *const *)environ,
 				 .params = (const char *const *)argv,
 				 .nr_params = (u32)argc,
 				 .allow_unsafe = o->unsafe,
@@ -291,6 +294,7 @@ static int run_script(struct running *r, int argc, char **argv)
 		argv++;
 	} else if (argc) {
 		rc = read_script(r, argv[0]);
+		r->path = strcmp(argv[0], "-") ? argv[0] : NULL;
 		argc--;
 		argv++;
 	} else {

@@ -32,5 +32,21 @@ int main(void)
 			"  for ($i : 0..arg3) { @sum[strerror($i)] = sum($i); }\n"
 			"  print(@h); clear(@h); delete(@z, 1); time(\"%H\"); exit();\n"
 			"}\n");
+	fail_alloc_each("records, functions and the rest", work,
+			(void *)"#if defined(N) || 1\n#define N 3\n#endif\n"
+				"enum e { A, B }; typedef struct { int a; short b[2][2]; } t_t;\n"
+				"fn f($a: int64): int64 { if ($a > N) { return 1; } return $a; }\n"
+				"profile:hz:99 {\n"
+				"  if (f(cpu) == 1) { $v = (a = 1, b = \"x\"); @r[$v] = $v; } else "
+				"{ $v = 2; @s = $v; }\n"
+				"  @q[comm] = quantile(cpu, 50, 99); @t = tseries(cpu, 1s, 3, "
+				"\"avg\"); print(@q[comm]);\n"
+				"  $s = str_concat(strcap(\"abc\", 2), comm); @l = len(@r) + "
+				"strstr($s, \"b\");\n"
+				"  $p = (t_t *)8; @b[$p->b] = (enum e)1; print(*$p); "
+				"print((uint8[4])cpu);\n"
+				"  print(@r, 1, 0, (sort = \"key.0\")); assert(memcmp($s, \"ab\", "
+				"2) == 0, \"no\");\n"
+				"}\n");
 	return done_testing();
 }
