@@ -305,7 +305,14 @@ static int expand_plain(struct points *p, u32 i)
 
 static int expand(struct points *p, u32 i, struct diag *d)
 {
-	switch (p->program->probes.at[i].provider) {
+	const struct program_probe *probe = &p->program->probes.at[i];
+	if (probe->file || (probe->provider == PROGRAM_KPROBE && !probe->name)) {
+		diag_error(d, -ENOTSUP, "%s: probes at a line or an address are not built yet",
+			   probe->text);
+		script_span(d, p->script, probe->span_start, probe->span_len);
+		return -ENOTSUP;
+	}
+	switch (probe->provider) {
 	case PROGRAM_TRACEPOINT: return expand_tracepoint(p, i, d);
 	case PROGRAM_RAW_TRACEPOINT: return expand_raw_tracepoint(p, i, d);
 	case PROGRAM_KPROBE:

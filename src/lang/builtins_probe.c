@@ -4,6 +4,7 @@
 #include "lang/token.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -39,7 +40,12 @@ static bool has_regs(const struct program_probe *p)
 	case PROGRAM_KPROBE:
 	case PROGRAM_KRETPROBE:
 	case PROGRAM_UPROBE:
-	case PROGRAM_URETPROBE: return true;
+	case PROGRAM_URETPROBE:
+	case PROGRAM_USDT:
+	case PROGRAM_PROFILE:
+	case PROGRAM_SOFTWARE:
+	case PROGRAM_HARDWARE:
+	case PROGRAM_WATCHPOINT: return true;
 	default: return false;
 	}
 }
@@ -119,16 +125,24 @@ static struct value lower_args(struct lower *l, struct node *n)
 	return (struct value){ .kind = VALUE_CTX, .reg = l->ctx };
 }
 
+/* An iterator's context is a struct: ctx->task. */
 static const struct program_type *check_ctx(struct checker *c, struct node *n)
 {
-	(void)c;
-	(void)n;
-	return &type_u64;
+	char name[64];
+	if (c->probe->provider != PROGRAM_ITER)
+		return &type_u64;
+	snprintf(name, sizeof(name), "struct bpf_iter__%s", c->probe->name);
+	const struct program_type *t = check_struct(c, name);
+	if (!t)
+		check_fail(c, n, -ENOTSUP, "the kernel has no type for the context of %s",
+			   c->probe->text);
+	return t;
 }
 
 static struct value lower_ctx(struct lower *l, struct node *n)
 {
-	(void)n;
+	if (n->type->kind == PROGRAM_RECORD)
+		return (struct value){ .kind = VALUE_CTX, .reg = l->ctx };
 	int r = ir_reg(l->ir);
 	ir_mov(l->ir, r, l->ctx);
 	return value_of(r);

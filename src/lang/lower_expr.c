@@ -243,7 +243,8 @@ static struct value lower_ctx_field(struct lower *l, struct value base,
 		return value_of(r);
 	}
 	if (type_is_scalar(t)) {
-		if (off < 8 || off % (s32)t->size)
+		bool hidden = off < 8 && l->probe->provider == PROGRAM_TRACEPOINT;
+		if (hidden || off % (s32)t->size)
 			return value_of(lower_read(l, base.reg, off, t, true));
 		ir_load(l->ir, r, base.reg, off, (u8)t->size);
 		if (type_is_signed(t))

@@ -14,12 +14,14 @@
 
 /* The parts of an attach point between its colons; a colon in quotes is no end. */
 struct provider_point {
-	char *part[5];
+	char *part[6];
 	u32 nr;
 	const char *script;
 	u32 start, len;
 	struct diag *diag;
 	struct program_probe *probe;
+	bool at_line; /* the provider's name ends with '@' */
+	bool allow_unsafe;
 };
 
 struct provider {
@@ -67,9 +69,53 @@ static int split_offset(struct provider_point *pt, char *text, u64 *ret)
 	return 0;
 }
 
+/* "FILE:LINE" or "FILE:LINE:COLUMN", whose parts begin at `at`. */
+static int parse_line(struct provider_point *pt, char *file, u32 at)
+{
+	u64 line, column = 0;
+	bool has_line = at < pt->nr && !num_parse_u64(pt->part[at], 10, &line);
+	if (!has_line || !line || line > INT32_MAX)
+		return bad_point(pt, "expected FILE:LINE", NULL);
+	if (at + 1 < pt->nr &&
+	    (num_parse_u64(pt->part[at + 1], 10, &column) || !column || column > INT32_MAX))
+		return bad_point(pt, "invalid column", pt->part[at + 1]);
+	if (!*file || at + 2 < pt->nr)
+		return bad_point(pt, "expected FILE:LINE", NULL);
+	pt->probe->file = file;
+	pt->probe->line = (u32)line;
+	pt->probe->column = (u32)column;
+	return 0;
+}
+
+/* kprobe@FILE:LINE, and kprobe@MODULE:FILE:LINE: a module has no dot in its name. */
+static int parse_kernel_line(struct provider_point *pt)
+{
+	u32 at = 1;
+	if (!strchr(pt->part[1], '.'))
+		pt->probe->target = pt->part[at++];
+	if (pt->probe->provider != PROGRAM_KPROBE)
+		return bad_point(pt, "only a kprobe can be at a line", NULL);
+	return parse_line(pt, pt->part[at], at + 1);
+}
+
 static int parse_function(struct provider_point *pt)
 {
+	if (pt->at_line)
+		return parse_kernel_line(pt);
 	char *name = pt->part[pt->nr - 1];
+	if (pt->nr > 3)
+		return bad_point(pt, "too many parts in the attach point", NULL);
+	if (pt->probe->provider == PROGRAM_KPROBE && pt->nr == 2 && !strncmp(name, "0x", 2)) {
+		if (!pt->allow_unsafe) {
+			int err = bad_point(pt, "a probe at any address may stop the system", NULL);
+			diag_hint(pt->diag, "allow it with %s",
+				  diag_option(pt->diag, DIAG_OPT_UNSAFE));
+			return err;
+		}
+		return num_parse_u64(name, 0, &pt->probe->number)
+			       ? bad_point(pt, "invalid address", name)
+			       : 0;
+	}
 	if (pt->nr == 3)
 		pt->probe->target = pt->part[1];
 	pt->probe->name = name;
@@ -84,7 +130,11 @@ static int parse_function(struct provider_point *pt)
 static int parse_user(struct provider_point *pt)
 {
 	pt->probe->target = pt->part[1];
-	char *name = pt->part[pt->nr - 1];
+	char *name = pt->part[pt->nr - 1], *file = strrchr(pt->part[1], '@');
+	if (file && pt->probe->provider == PROGRAM_UPROBE) {
+		*file++ = 0;
+		return parse_line(pt, file, 2);
+	}
 	if (pt->nr == 4) {
 		if (strcmp(pt->part[2], "cpp"))
 			return bad_point(pt, "unknown language", pt->part[2]);
@@ -149,11 +199,58 @@ static int parse_counter(struct provider_point *pt)
 	return 0;
 }
 
-static int parse_later(struct provider_point *pt)
+static int parse_iter(struct provider_point *pt)
 {
-	lang_error(pt->diag, pt->script, pt->start, pt->len, -ENOTSUP,
-		   "probes of this kind are not supported yet");
-	return -ENOTSUP;
+	static const char *const names[] = { "task", "task_file", "task_vma" };
+	pt->probe->name = pt->part[1];
+	pt->probe->target = pt->nr == 3 ? pt->part[2] : NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(names[i], pt->part[1]))
+			return 0;
+	int err = bad_point(pt, "unknown iterator", pt->part[1]);
+	diag_hint(pt->diag, "there are task, task_file and task_vma");
+	return err;
+}
+
+/* Each letter of the access once: "rw", "x". */
+static bool is_access(const char *s)
+{
+	if (!*s || s[strspn(s, "rwx")])
+		return false;
+	for (; *s; s++)
+		if (strchr(s + 1, *s))
+			return false;
+	return true;
+}
+
+static int parse_watchpoint(struct provider_point *pt)
+{
+	struct program_probe *p = pt->probe;
+	if (num_parse_u64(pt->part[1], 0, &p->number)) {
+		int err = bad_point(pt, "invalid address", pt->part[1]);
+		if (strchr(pt->part[1], '+'))
+			diag_hint(pt->diag, "FUNCTION+ARGUMENT is not supported: watch an address");
+		return err;
+	}
+	if (num_parse_u64(pt->part[2], 0, &p->offset) ||
+	    (p->offset != 1 && p->offset != 2 && p->offset != 4 && p->offset != 8))
+		return bad_point(pt, "the length is 1, 2, 4 or 8 bytes, not", pt->part[2]);
+	p->name = pt->part[3];
+	if (!is_access(p->name))
+		return bad_point(pt, "the access is made of the letters r, w and x, not", p->name);
+	return 0;
+}
+
+static int parse_self(struct provider_point *pt)
+{
+	pt->probe->name = pt->part[2];
+	if (strcmp(pt->part[1], "signal"))
+		return bad_point(pt, "unknown event of the script itself", pt->part[1]);
+	if (!strcmp(pt->part[2], "SIGUSR1") || !strcmp(pt->part[2], "SIGUSR2"))
+		return 0;
+	int err = bad_point(pt, "no handler can be given for signal", pt->part[2]);
+	diag_hint(pt->diag, "SIGUSR1 and SIGUSR2 are free");
+	return err;
 }
 
 static const struct provider providers[] = {
@@ -163,23 +260,24 @@ static const struct provider providers[] = {
 	  "tracepoint:SYSTEM:EVENT" },
 	{ "rawtracepoint", "rt", "", PROGRAM_RAW_TRACEPOINT, 1, 1, parse_name,
 	  "rawtracepoint:EVENT" },
-	{ "kprobe", "k", "", PROGRAM_KPROBE, 1, 2, parse_function,
-	  "kprobe:[MODULE:]FUNCTION[+OFFSET]" },
+	{ "kprobe", "k", "", PROGRAM_KPROBE, 1, 4, parse_function,
+	  "kprobe:[MODULE:]FUNCTION[+OFFSET], or kprobe@[MODULE:]FILE:LINE" },
 	{ "kretprobe", "kr", "", PROGRAM_KRETPROBE, 1, 2, parse_function,
 	  "kretprobe:[MODULE:]FUNCTION" },
 	{ "fentry", "f", "kfunc", PROGRAM_FENTRY, 1, 2, parse_function, "fentry:[MODULE:]FUNCTION" },
 	{ "fexit", "fr", "kretfunc", PROGRAM_FEXIT, 1, 2, parse_function, "fexit:[MODULE:]FUNCTION" },
-	{ "uprobe", "u", "", PROGRAM_UPROBE, 2, 3, parse_user, "uprobe:PROGRAM:FUNCTION[+OFFSET]" },
+	{ "uprobe", "u", "", PROGRAM_UPROBE, 2, 3, parse_user,
+	  "uprobe:PROGRAM:FUNCTION[+OFFSET], or uprobe:PROGRAM@FILE:LINE" },
 	{ "uretprobe", "ur", "", PROGRAM_URETPROBE, 2, 3, parse_user, "uretprobe:PROGRAM:FUNCTION" },
 	{ "usdt", "U", "", PROGRAM_USDT, 2, 3, parse_usdt, "usdt:PROGRAM:[PROVIDER:]NAME" },
 	{ "interval", "i", "", PROGRAM_INTERVAL, 1, 2, parse_timer, "interval:s:1" },
 	{ "profile", "p", "", PROGRAM_PROFILE, 1, 2, parse_timer, "profile:hz:99" },
 	{ "software", "s", "", PROGRAM_SOFTWARE, 1, 2, parse_counter, "software:EVENT:COUNT" },
 	{ "hardware", "h", "", PROGRAM_HARDWARE, 1, 2, parse_counter, "hardware:EVENT:COUNT" },
-	{ "iter", "it", "", PROGRAM_ITER, 1, 2, parse_later, "iter:OBJECT" },
-	{ "watchpoint", "w", "", PROGRAM_WATCHPOINT, 1, 3, parse_later,
+	{ "iter", "it", "", PROGRAM_ITER, 1, 2, parse_iter, "iter:task[:PIN]" },
+	{ "watchpoint", "w", "", PROGRAM_WATCHPOINT, 3, 3, parse_watchpoint,
 	  "watchpoint:ADDRESS:LENGTH:MODE" },
-	{ "self", "", "", PROGRAM_SIGNAL, 2, 2, parse_later, "self:signal:SIGUSR1" },
+	{ "self", "", "", PROGRAM_SIGNAL, 2, 2, parse_self, "self:signal:SIGUSR1" },
 };
 
 static const struct provider *find_provider(const char *name)
@@ -206,6 +304,12 @@ static int unknown_provider(struct provider_point *pt)
 static int split_parts(struct provider_point *pt, char *text)
 {
 	pt->part[pt->nr++] = text;
+	/* kprobe@FILE:LINE is as kprobe:FILE:LINE, but for the '@' */
+	char *sign = text + strcspn(text, ":@\"");
+	if (*sign == '@') {
+		*sign = ':';
+		pt->at_line = true;
+	}
 	bool quoted = false;
 	char *to = text;
 	for (char *c = text; *c; c++) {
@@ -261,7 +365,7 @@ static bool is_glob(const struct program_probe *p)
 /* The text with the whole name of the provider: what `probe` is. */
 static const char *full_text(struct arena *a, const struct provider *pr, const char *text)
 {
-	const char *rest = strchr(text, ':');
+	const char *rest = strpbrk(text, ":@");
 	struct strbuf s;
 	strbuf_init(&s);
 	strbuf_str(&s, pr->name);
@@ -276,7 +380,11 @@ static const char *full_text(struct arena *a, const struct provider *pr, const c
 int provider_parse(const struct lang_input *in, struct program *p, const char *text, u32 start,
 		   u32 len, struct diag *d)
 {
-	struct provider_point pt = { .script = in->text, .start = start, .len = len, .diag = d };
+	struct provider_point pt = { .script = in->text,
+				     .start = start,
+				     .len = len,
+				     .diag = d,
+				     .allow_unsafe = in->allow_unsafe };
 	struct program_probe probe = { .span_start = start, .span_len = len };
 	char *whole = with_params(in, &p->arena, text);
 	char *parts = whole ? arena_strdup(&p->arena, whole) : NULL;
@@ -289,6 +397,8 @@ int provider_parse(const struct lang_input *in, struct program *p, const char *t
 	const struct provider *pr = find_provider(pt.part[0]);
 	if (!pr)
 		return unknown_provider(&pt);
+	if (pt.at_line && pr->parse != parse_function)
+		return bad_point(&pt, "only a kprobe can be at a line", NULL);
 	probe.provider = pr->id;
 	if (pt.nr - 1 < pr->min_parts || pt.nr - 1 > pr->max_parts) {
 		err = bad_point(&pt, "invalid attach point", whole);

@@ -23,8 +23,8 @@ enum program_type_kind {
 	PROGRAM_STRING, /* size: with the NUL; text ends at the first NUL */
 	PROGRAM_BUFFER, /* u32 length, then size - 4 bytes */
 	PROGRAM_POINTER,
-	PROGRAM_TUPLE, /* fields */
-	PROGRAM_RECORD, /* fields with names: a struct, a named tuple */
+	PROGRAM_TUPLE, /* fields; with names: a record of the script, (a=1, b=2) */
+	PROGRAM_RECORD, /* a struct or union as it is in memory: members with their own sizes */
 	PROGRAM_ARRAY, /* nr of element */
 	PROGRAM_ENUM,
 	PROGRAM_KSTACK, /* struct program_stack */
@@ -35,7 +35,7 @@ enum program_type_kind {
 	PROGRAM_MAC, /* 6 bytes */
 	PROGRAM_TIMESTAMP, /* u64 ns; format: of strftime */
 	PROGRAM_USERNAME, /* u32 uid */
-	PROGRAM_CGROUP_PATH, /* u64 id */
+	PROGRAM_CGROUP_PATH, /* u64 id; format: a pattern for the hierarchy, or NULL */
 	PROGRAM_PROBE_NAME, /* u64: the cookie of the attach point, which names the probe */
 	PROGRAM_COUNT, /* aggregates, one for each CPU: u64 */
 	PROGRAM_SUM, /* u64 or s64 */
@@ -45,8 +45,8 @@ enum program_type_kind {
 	PROGRAM_STATS, /* u64 total, u64 count */
 	PROGRAM_HIST, /* u64 buckets, nr of them: program_hist_low() */
 	PROGRAM_LHIST, /* u64 buckets, nr of them: below min, then each step, then from max on */
-	PROGRAM_TSERIES,
-	PROGRAM_QUANTILE, /* log-linear buckets */
+	PROGRAM_TSERIES, /* struct program_interval, nr of them: see there */
+	PROGRAM_QUANTILE, /* log-linear buckets, as of a HIST with hist.bits; nr is of quantiles */
 };
 
 struct program_field;
@@ -66,9 +66,9 @@ struct program_type {
 	struct {
 		s64 min, max, step;
 		u32 bits;
-	} hist; /* LHIST: min, max, step; HIST, QUANTILE: bits; TSERIES: step, nr of intervals in bits */
+	} hist; /* LHIST: min, max, step; HIST, QUANTILE: bits; TSERIES: step: ns of an interval */
 	const u8 *quantiles; /* QUANTILE: percent values, nr of them */
-	const char *format; /* TIMESTAMP */
+	const char *format; /* TIMESTAMP, CGROUP_PATH; TSERIES: "avg", "sum", "min", "max", or "" for the last value */
 	const struct program_type *to; /* POINTER: what is there; NULL: unknown */
 	u32 stack_mode, stack_limit; /* KSTACK, USTACK */
 	u32 btf_id; /* RECORD of the kernel's types, whose members are looked up when they are asked for; 0: fields has them */
@@ -87,6 +87,16 @@ struct program_stack {
 	u64 hash;
 	u32 nr;
 	u32 pid; /* tgid of a USTACK; 0: of the kernel */
+};
+
+/*
+ * One interval of a TSERIES on one CPU, at index epoch % nr. Epochs count intervals since boot (CLOCK_BOOTTIME), from 1 on; of the CPUs, the
+ * latest epoch at an index is the one that counts. Shown are the nr intervals up to the latest that has a value.
+ */
+struct program_interval {
+	u64 epoch; /* 0: nothing yet */
+	u64 value; /* sum, least, greatest, or last value */
+	u64 count; /* of an average: how many; of the last value: when, in ns */
 };
 
 /*
@@ -161,26 +171,29 @@ enum program_provider {
 	PROGRAM_END,
 	PROGRAM_TRACEPOINT, /* target: system, name: event */
 	PROGRAM_RAW_TRACEPOINT, /* name */
-	PROGRAM_KPROBE, /* target: module or NULL, name: function, offset */
+	PROGRAM_KPROBE, /* target: module or NULL, name: function, offset; or number: an address; or file, line */
 	PROGRAM_KRETPROBE,
 	PROGRAM_FENTRY, /* target: module or NULL, name */
 	PROGRAM_FEXIT,
-	PROGRAM_UPROBE, /* target: binary, name: function or NULL, offset: behind it, or the address */
+	PROGRAM_UPROBE, /* target: binary, name: function or NULL, offset: behind it, or the address; or file, line */
 	PROGRAM_URETPROBE,
-	PROGRAM_USDT, /* target: binary, space: provider or NULL, name */
+	PROGRAM_USDT, /* target: binary, space: provider or NULL, name, arguments */
 	PROGRAM_INTERVAL, /* number: ns */
 	PROGRAM_PROFILE, /* number: ns or hz, per_second */
 	PROGRAM_SOFTWARE, /* name: event, number: period */
 	PROGRAM_HARDWARE,
-	PROGRAM_ITER, /* name: task, task_file, task_vma */
-	PROGRAM_WATCHPOINT, /* address in number, offset: length, access in name */
-	PROGRAM_SIGNAL, /* name: SIGUSR1 */
+	PROGRAM_ITER, /* name: task, task_file, task_vma; target: where to pin it, or NULL */
+	PROGRAM_WATCHPOINT, /* address in number, offset: length (1, 2, 4, 8), access in name: letters of r, w, x */
+	PROGRAM_SIGNAL, /* name: SIGUSR1. The code runs when sonde itself gets the signal */
 };
 
 struct program_probe {
 	enum program_provider provider;
 	const char *text; /* as written, with aliases expanded: what the builtin `probe` is without wildcards */
 	const char *target, *space, *name;
+	const char *file; /* KPROBE, UPROBE at a line of the source; NULL: at a function or address */
+	u32 line, column; /* then; column 0: any */
+	const char *arguments; /* USDT: the code fits those sites only whose arguments are written so in the note; NULL: all sites */
 	u64 offset, number;
 	bool per_second;
 	bool is_glob;
@@ -192,7 +205,7 @@ struct program_probe {
 enum program_action_kind {
 	PROGRAM_PRINTF, /* fields are the arguments; errorf and warnf: .stream */
 	PROGRAM_PRINT, /* a value: one field */
-	PROGRAM_PRINT_MAP, /* map; fields: top, div */
+	PROGRAM_PRINT_MAP, /* map; fields: top, div; a third one: the key of the only row to print, as a value; sort */
 	PROGRAM_CLEAR,
 	PROGRAM_ZERO,
 	PROGRAM_EXIT, /* one field: status. Control: in the ring, as all others, or in the control ring where that is full */
@@ -203,11 +216,23 @@ enum program_action_kind {
 	PROGRAM_RUNTIME_ERROR, /* a helper failed: fields: error, number of the code's place */
 };
 
+/* The order of the rows of a PRINT_MAP. */
+enum program_sort {
+	PROGRAM_SORT_DEFAULT, /* by value where it is a number, else by key */
+	PROGRAM_SORT_VALUE,
+	PROGRAM_SORT_KEY,
+};
+
 struct program_action {
 	enum program_action_kind kind;
 	u8 stream; /* 0: stdout, 1: stderr, 2: stderr as an error */
-	const char *format;
+	const char *format; /* PRINT_MAP: a conversion for the values, "%x", or NULL */
 	u32 map;
+	struct {
+		u8 by; /* enum program_sort */
+		u8 member; /* of a tuple, from 1 on; 0: all of it */
+		bool descending;
+	} sort; /* PRINT_MAP */
 	struct program_type record; /* a RECORD of the fields behind struct program_record */
 	u32 span_start, span_len;
 };
@@ -227,11 +252,13 @@ struct program {
 	struct { /* config block and environment */
 		u32 max_strlen, max_map_keys, max_probes, max_cat_bytes, ring_pages;
 		u8 missing_probes; /* 0: error, 1: warn, 2: ignore */
+		u8 stack_mode; /* of stacks that name none: as in struct program_type */
 		bool no_final_maps, no_demangle;
 	} config;
 	const void *btf; /* the types of functions, for BPF_BTF_LOAD; NULL: no code needs them */
 	u32 btf_size;
 	void *tree; /* of lang/, for what is not run in the kernel */
+	const char *text; /* what all spans point into: the script, and behind it what it imports */
 	const char *license; /* "GPL" */
 	bool unsafe; /* system(), signal(), override(): only with --unsafe */
 };
