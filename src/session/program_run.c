@@ -4,7 +4,9 @@
 #include "bpf/account.h"
 #include "bpf/actions.h"
 #include "bpf/attach.h"
+#include "bpf/metrics.h"
 #include "bpf/ring.h"
+#include "session/http.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -22,6 +24,7 @@ struct program_state {
 	struct attached attached;
 	struct actions actions;
 	struct ring ring, control;
+	struct http *http;
 	bool is_loaded, is_expanded, is_attached;
 	int pid_fd;
 	int err; /* of flush */
@@ -139,7 +142,7 @@ static int on_own_signal(void *ctx, u64 number)
 	return 0;
 }
 
-static int listen_signals(struct program_state *r)
+static int watch_signals(struct program_state *r)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(signal_names); i++) {
 		bool wanted = false;
@@ -155,7 +158,32 @@ static int listen_signals(struct program_state *r)
 	return 0;
 }
 
-static int listen(struct program_state *r)
+static int metrics_page(void *ctx, const struct http_request *q, struct strbuf *to)
+{
+	struct program_state *r = ctx;
+	(void)q;
+	return actions_metrics(&r->actions, to);
+}
+
+static const struct http_route pages[] = {
+	{ "/metrics", METRICS_TYPE, metrics_page },
+	{ 0 },
+};
+
+static int serve(struct program_state *r)
+{
+	if (!r->opts->listen)
+		return 0;
+	const struct http_opts o = {
+		.address = r->opts->listen, .token = r->opts->token, .routes = pages, .ctx = r
+	};
+	int rc = http_open(&r->http, r->command.loop, &o, r->diag);
+	if (!rc && r->opts->serving)
+		r->opts->serving(r->opts->ctx, http_url(r->http));
+	return rc;
+}
+
+static int watch_sources(struct program_state *r)
 {
 	int rc = 0;
 	if (r->ring.consumer)
@@ -169,13 +197,15 @@ static int listen(struct program_state *r)
 					  r->opts->pid, strerror(errno));
 		rc = loop_add_fd(r->command.loop, r->pid_fd, EPOLLIN, on_pid_end, r, NULL);
 	}
-	return rc ? rc : listen_signals(r);
+	if (!rc)
+		rc = watch_signals(r);
+	return rc ? rc : serve(r);
 }
 
 /* Nothing will ever happen by itself: begin, end and iterators have run. */
 static bool is_done(const struct program_state *r)
 {
-	if (r->command.child.pid || r->opts->pid)
+	if (r->command.child.pid || r->opts->pid || r->http)
 		return false;
 	vec_for_each (&r->program->probes, p)
 		if (p->provider != PROGRAM_BEGIN && p->provider != PROGRAM_END &&
@@ -285,6 +315,7 @@ static void close_all(struct program_state *r)
 	r->result->command_ended = r->command.ended;
 	r->result->exec_failed = r->command.exec_failed;
 	r->result->wait_status = r->command.wait_status;
+	http_close(r->http);
 	naming_free(r->actions.style.naming);
 	ring_close(&r->ring);
 	ring_close(&r->control);
@@ -330,7 +361,7 @@ int program_run(const struct program *p, const struct sysroot *root,
 	*ret = (struct program_run_result){ 0 };
 	int rc = prepare(&r, root);
 	if (!rc)
-		rc = listen(&r);
+		rc = watch_sources(&r);
 	if (!rc)
 		rc = start(&r);
 	if (!rc && !r.command.over && !is_done(&r))

@@ -26,6 +26,7 @@ struct running {
 	struct sysroot root;
 	struct strbuf text; /* of the script */
 	struct strbuf file; /* -o: a writer */
+	struct strbuf token; /* of --listen */
 	struct strbuf *out;
 	int fd; /* of -o */
 	u64 begun_ns, compiled_ns, stages[LANG_STAGES];
@@ -136,6 +137,29 @@ static void on_attached(void *ctx, u32 places)
 			      (double)(clock_monotonic_ns() - r->begun_ns) / 1e6);
 }
 
+static void on_serving(void *ctx, const char *url)
+{
+	struct running *r = ctx;
+	strbuf_printf(&r->app->err, "serving %s\n", url);
+}
+
+/* The first line of the file that a scraper reads, too. */
+static int read_token(struct running *r)
+{
+	struct diag *d = &r->app->diag;
+	const char *path = r->o->token_file;
+	enum { LARGEST = 4096 };
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int rc = fd < 0 ? -errno : read_all(fd, &r->token);
+	if (rc)
+		return diag_error(d, rc, "cannot read '%s': %s", path, strerror(-rc));
+	size_t len = strcspn(strbuf_cstr(&r->token), "\r\n");
+	if (!len || len > LARGEST)
+		return diag_error(d, -EINVAL, "no token in '%s'", path);
+	r->token.len = len;
+	return 0;
+}
+
 static void show_times(struct running *r, const struct program_run_result *res)
 {
 	static const char *const names[LANG_STAGES] = { [LANG_LEX] = "lex",
@@ -187,6 +211,9 @@ static int run_program(struct running *r, const struct program *p)
 					 .log = app->verbose ? &log : NULL,
 					 .loading = on_loading,
 					 .attached = on_attached,
+					 .listen = o->listen,
+					 .token = r->token.len ? strbuf_cstr(&r->token) : NULL,
+					 .serving = on_serving,
 					 .flush = flush,
 					 .ctx = r };
 	struct program_run_result res;
@@ -297,6 +324,8 @@ static int run_script(struct running *r, int argc, char **argv)
 		return app_usage(app, "expected a script: -e 'PROGRAM', FILE, the name of a ready "
 				      "one (-L), or -");
 	}
+	if (!rc && r->o->token_file)
+		rc = read_token(r);
 	if (!rc && r->o->output)
 		rc = open_output(r);
 	if (rc)
@@ -329,8 +358,10 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	} else {
 		app_live(app);
 		strbuf_init(&r.text);
+		strbuf_init(&r.token);
 		status = run_script(&r, argc, argv);
 		strbuf_done(&r.text);
+		strbuf_done(&r.token);
 	}
 	if (r.fd >= 0) {
 		rc = strbuf_flush(&r.file);
@@ -368,6 +399,10 @@ static const struct opt rows[] = {
 	OPT_FLAG('q', "quiet", struct run_opts, quiet, "Do not report how many probes are attached"),
 	OPT_FLAG(0, "no-final-maps", struct run_opts, no_final_maps, "Print no maps at the end"),
 	OPT_FLAG(0, "no-warnings", struct run_opts, no_warnings, "Print no warnings"),
+	OPT_STR(0, "listen", struct run_opts, listen, "ADDRESS",
+		"Serve maps as OpenMetrics on loopback (127.0.0.1:9435); the URL is printed"),
+	OPT_STR(0, "token-file", struct run_opts, token_file, "FILE",
+		"The token that requests have to carry, instead of a random one"),
 	OPT_HEADING("Looking"),
 	OPT_STR('l', "list", struct run_opts, list, "PATTERN",
 		"List probes that match, with -v also fields of tracepoints", .optional = true,

@@ -15,6 +15,7 @@ struct run_opts {
 	int format; /* 0 text, 1 JSON */
 	int buffer; /* 0 line, 1 full, 2 none */
 	const char *debug; /* -d */
+	const char *listen, *token_file;
 	struct opt_list include;
 	bool quiet, dry_run, unsafe, info, no_warnings, tools, no_final_maps;
 	bool ignored; /* options of LLVM */
