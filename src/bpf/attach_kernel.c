@@ -94,7 +94,7 @@ static int attach_kprobe_multi(struct attached *a, const struct attach_range *r)
 {
 	const struct load_kind kind = { .type = BPF_PROG_TYPE_KPROBE,
 					.attach_type = BPFSYS_TRACE_KPROBE_MULTI };
-	if (a->no_kprobe_multi || r->probe->offset)
+	if (a->no_kprobe_multi || r->probe->offset || !r->probe->name)
 		return -EOPNOTSUPP;
 	int prog = loaded_try(a->loaded, r->probe, &kind);
 	if (prog < 0)
@@ -135,11 +135,12 @@ static int open_kprobe(struct attached *a, const struct point *pt, bool ret)
 		return -EOPNOTSUPP;
 	char name[320];
 	snprintf(name, sizeof(name), "%s%s%s", pt->module ? pt->module : "", pt->module ? ":" : "",
-		 pt->symbol);
+		 pt->symbol ? pt->symbol : "");
 	struct perf_event_attr attr = { .type = (u32)type,
 					.size = sizeof(attr),
 					.config = ret, /* format/retprobe: bit 0 */
-					.config1 = (u64)(uintptr_t)name,
+					/* no name: config2 is an address */
+					.config1 = pt->symbol ? (u64)(uintptr_t)name : 0,
 					.config2 = pt->offset,
 					.sample_period = 1,
 					.wakeup_events = 1 };

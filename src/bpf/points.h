@@ -16,10 +16,28 @@ struct point {
 	const char *symbol; /* function; event of a tracepoint */
 	const char *module; /* of a function; NULL: the kernel's own */
 	const char *path; /* of a file */
-	u64 offset; /* in the file; behind a kernel function */
+	u64 offset; /* in the file; behind a kernel function; an address in the kernel where there is no symbol */
 	u64 ref_ctr; /* USDT: file offset of its semaphore; 0: none */
 	u64 id; /* tracepoint's number */
 	s32 syscall; /* tracepoints of syscalls: the call's number; -1: not such a one, or not known */
+};
+
+/* A place of a line of source code. */
+struct points_place {
+	const char *symbol, *module; /* of the kernel; NULL: a program's */
+	u64 offset; /* behind the symbol; in the program's file */
+};
+typedef int points_place_fn(void *ctx, const struct points_place *at);
+
+struct points_opts {
+	const char *script; /* for messages; NULL: none */
+	s32 pid; /* whose files paths and names mean; 0: ours */
+	/*
+	 * fn for each place of probe's file and line, in the program at path (NULL: the kernel, or the module probe->target). 0, fn's result
+	 * if that is not 0, or negative errno with a diag. NULL: lines cannot be found.
+	 */
+	int (*lines)(const struct program_probe *probe, const char *path, points_place_fn *fn,
+		     void *ctx, struct diag *d);
 };
 
 struct points {
@@ -28,8 +46,7 @@ struct points {
 	struct tracing tracing;
 	const struct program *program;
 	const struct sysroot *root;
-	const char *script;
-	s32 pid; /* whose program "*" and bare names are looked for in; 0: none */
+	struct points_opts opts;
 	u32 max_probes;
 	/* Kernel functions that can be probed, read when the first wildcard asks. */
 	char *functions;
@@ -53,11 +70,20 @@ u32 points_syscall_base(const struct points *p, bool exits);
  * diag.
  */
 int points_open(struct points *p, const struct program *program, const struct sysroot *root,
-		const char *script, s32 pid, struct diag *d) must_check;
+		const struct points_opts *o, struct diag *d) must_check;
 void points_close(struct points *p);
 
 /* Functions that can be probed and match; the text ends at a blank. -ENOENT: the kernel tells none. */
 int points_functions(struct points *p, struct diag *d) must_check;
+
+/*
+ * Arguments of the sites of a USDT probe as its notes write them ("8@%rdi -4@%eax"): 1 for the nth of those that differ, 0: there are no
+ * more, or negative errno. pid: as in points_opts.
+ */
+int points_usdt_arguments(const struct program_probe *probe, s32 pid, u32 nth,
+			  struct strbuf *ret) must_check;
+/* The address of a symbol of a program, as its file has it. -ENOENT: it has none of that name. */
+int points_user_symbol(const char *program, const char *name, s32 pid, u64 *ret) must_check;
 
 /* The name that a system call has in tracepoints: its number, or -1. Only those of this machine's own kind. */
 s32 points_syscall(const char *event);

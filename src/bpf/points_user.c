@@ -4,8 +4,9 @@
 #include "bpf/load.h"
 #include "bpf/points_impl.h"
 #include "event/probe_elf.h"
-#include "image/demangle.h"
+#include "image/usdt_notes.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -64,12 +65,26 @@ static bool find_library(const char *name, char *to, size_t size)
 	return false;
 }
 
+/* A path means what it means to the process that is looked at, which may be in a container. */
+static const char *path_of_process(struct points *p, const char *path)
+{
+	char there[PATH_MAX];
+	if (!p->opts.pid || path[0] != '/' || str_starts(path, "/proc/") ||
+	    str_path(there, sizeof(there), "/proc/%d/root%s", p->opts.pid, path) ||
+	    access(there, F_OK))
+		return path;
+	return arena_strdup(&p->arena, there);
+}
+
 /* The file that was meant, in the arena; NULL: none. */
 static const char *find_file(struct points *p, const char *name)
 {
 	char path[PATH_MAX];
+	if (p->opts.pid && !strcmp(name, "*") &&
+	    !str_path(path, sizeof(path), "/proc/%d/exe", p->opts.pid))
+		return arena_strdup(&p->arena, path);
 	if (strchr(name, '/'))
-		return name;
+		return path_of_process(p, name);
 	bool found =
 		find_in_path(name, path, sizeof(path)) || find_library(name, path, sizeof(path));
 	return found ? arena_strdup(&p->arena, path) : NULL;
@@ -107,17 +122,110 @@ static int offer_function(void *ctx, const char *name, u64 offset)
 	return glob_match(w->row->name, name) ? add_place(w, name, offset, 0) : 0;
 }
 
-static int offer_usdt(void *ctx, const char *provider, const char *name, u64 offset, u64 semaphore)
+static bool matches_usdt(const struct program_probe *row, const struct usdt_note *n)
 {
-	struct walk *w = ctx;
-	const struct program_probe *row = w->row;
-	if (!glob_match(row->name, name) || (row->space && !glob_match(row->space, provider)))
+	return glob_match(row->name, n->name) &&
+	       (!row->space || glob_match(row->space, n->provider));
+}
+
+/* A code that reads arguments fits only sites that have them in the same places. */
+static int add_usdt(struct walk *w, const struct usdt_note *n)
+{
+	if (!matches_usdt(w->row, n) || (w->row->arguments && strcmp(w->row->arguments, n->args)))
 		return 0;
 	struct strbuf full;
 	strbuf_init(&full);
-	strbuf_printf(&full, "%s:%s", provider, name);
-	int rc = add_place(w, strbuf_cstr(&full), offset, semaphore);
+	strbuf_printf(&full, "%s:%s", n->provider, n->name);
+	int rc = add_place(w, strbuf_cstr(&full), n->offset, n->semaphore);
 	strbuf_done(&full);
+	return rc;
+}
+
+static int read_notes(const char *path, struct usdt_notes *ret)
+{
+	struct elfimg e;
+	int rc = elfimg_open(&e, path, NULL);
+	if (rc < 0)
+		return rc;
+	rc = usdt_notes_read(&e, ret);
+	elfimg_close(&e);
+	return rc;
+}
+
+static int expand_usdt(struct walk *w)
+{
+	struct usdt_notes notes;
+	int rc = read_notes(w->path, &notes);
+	if (rc)
+		return rc;
+	vec_for_each (&notes.at, n)
+		if (!rc)
+			rc = add_usdt(w, n);
+	usdt_notes_done(&notes);
+	return rc;
+}
+
+/* Whether an earlier note of the probe has the same arguments. */
+static bool is_repeated(const struct usdt_notes *notes, const struct program_probe *row, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (matches_usdt(row, &notes->at.at[k]) &&
+		    !strcmp(notes->at.at[k].args, notes->at.at[i].args))
+			return true;
+	return false;
+}
+
+int points_usdt_arguments(const struct program_probe *row, s32 pid, u32 nth, struct strbuf *ret)
+{
+	struct points p = { .opts.pid = pid };
+	struct usdt_notes notes;
+	arena_init(&p.arena);
+	const char *path = row->target ? find_file(&p, row->target) : NULL;
+	int rc = path ? read_notes(path, &notes) : -ENOENT;
+	if (!rc) {
+		for (size_t i = 0; !rc && i < notes.at.nr; i++)
+			if (matches_usdt(row, &notes.at.at[i]) && !is_repeated(&notes, row, i) &&
+			    !nth--) {
+				strbuf_reset(ret);
+				strbuf_str(ret, notes.at.at[i].args);
+				rc = 1;
+			}
+		usdt_notes_done(&notes);
+	}
+	arena_done(&p.arena);
+	return rc;
+}
+
+static bool find_symbol(const struct elfimg *e, u32 table, const char *name, u64 *ret)
+{
+	struct elfimg_symtab tab;
+	if (!elfimg_symtab(e, table, &tab))
+		return false;
+	for (size_t i = 0; i < tab.nr; i++) {
+		struct elfimg_sym sym;
+		elfimg_sym(e, &tab, i, &sym);
+		if (sym.shndx != SHN_UNDEF && !strcmp(sym.name, name)) {
+			*ret = sym.value;
+			return true;
+		}
+	}
+	return false;
+}
+
+int points_user_symbol(const char *program, const char *name, s32 pid, u64 *ret)
+{
+	struct points p = { .opts.pid = pid };
+	struct elfimg e;
+	arena_init(&p.arena);
+	const char *path = find_file(&p, program);
+	int rc = path ? elfimg_open(&e, path, NULL) : -ENOENT;
+	if (rc >= 0) {
+		bool found = find_symbol(&e, SHT_SYMTAB, name, ret) ||
+			     find_symbol(&e, SHT_DYNSYM, name, ret);
+		rc = found ? 0 : -ENOENT;
+		elfimg_close(&e);
+	}
+	arena_done(&p.arena);
 	return rc;
 }
 
@@ -156,6 +264,8 @@ int points_expand_user(struct points *p, u32 i, struct diag *d)
 	const char *path = row->target ? find_file(p, row->target) : NULL;
 	if (!path)
 		return points_missing(p, row, "no such program or library", d);
+	if (row->file)
+		return points_expand_line(p, i, path, d);
 	struct walk w = { .p = p, .probe = i, .row = row, .path = path, .before = p->at.nr };
 	bool usdt = row->provider == PROGRAM_USDT;
 	if (!usdt && !row->name) {
@@ -165,8 +275,7 @@ int points_expand_user(struct points *p, u32 i, struct diag *d)
 	}
 	if (!usdt && !row->is_glob)
 		return expand_symbol(p, &w, d);
-	int rc = usdt ? probe_elf_each_usdt(path, offer_usdt, &w)
-		      : probe_elf_each_function(path, offer_function, &w);
+	int rc = usdt ? expand_usdt(&w) : probe_elf_each_function(path, offer_function, &w);
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc)

@@ -358,7 +358,7 @@ static bool is_glob(const struct program_probe *p)
 {
 	return (p->target && p->provider != PROGRAM_UPROBE && p->provider != PROGRAM_URETPROBE &&
 		p->provider != PROGRAM_USDT && glob_is_pattern(p->target)) ||
-	       (p->name && !p->space && glob_is_pattern(p->name)) ||
+	       (p->name && (!p->space || p->provider == PROGRAM_USDT) && glob_is_pattern(p->name)) ||
 	       (p->target && strchr(p->target, '*'));
 }
 

@@ -7,6 +7,7 @@
 #include "bpf/metrics.h"
 #include "bpf/ring.h"
 #include "session/http.h"
+#include "session/program_lines.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -42,7 +43,10 @@ static int open_ring(struct program_state *r, enum program_map_role role, struct
 static int set_up(struct program_state *r, const struct sysroot *root)
 {
 	u64 begun = clock_monotonic_ns();
-	int rc = points_open(&r->points, r->program, root, r->opts->script, r->opts->pid, r->diag);
+	const struct points_opts o = { .script = r->opts->script,
+				       .pid = r->opts->pid,
+				       .lines = program_line_places };
+	int rc = points_open(&r->points, r->program, root, &o, r->diag);
 	r->is_expanded = !rc;
 	r->result->expand_ns = clock_monotonic_ns() - begun;
 	if (rc)
