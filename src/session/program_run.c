@@ -7,6 +7,7 @@
 #include "bpf/metrics.h"
 #include "bpf/ring.h"
 #include "session/http.h"
+#include "session/program_follow.h"
 #include "session/program_lines.h"
 
 #include <errno.h>
@@ -26,6 +27,7 @@ struct program_state {
 	struct actions actions;
 	struct ring ring, control;
 	struct http *http;
+	struct program_follow *follow; /* NULL: nobody needs it, or it is not allowed */
 	bool is_loaded, is_expanded, is_attached;
 	int pid_fd;
 	int err; /* of flush */
@@ -96,6 +98,8 @@ static int set_up_actions(struct program_state *r, const struct sysroot *root)
 /* All records that are there. Records are in the small ring only when the other one was full, so that comes first. */
 static int drain(struct program_state *r)
 {
+	if (r->follow)
+		(void)!program_follow_round(r->follow);
 	if (r->ring.consumer)
 		(void)!ring_drain(&r->ring, actions_record, &r->actions);
 	if (r->control.consumer)
@@ -247,6 +251,10 @@ static int start(struct program_state *r)
 	int rc = run_codes(r, PROGRAM_BEGIN, NULL);
 	if (rc || r->actions.exit)
 		return rc;
+	/* Without it, names of processes that have ended are missing: no reason to fail. */
+	if (program_follow_is_needed(r->program))
+		(void)!program_follow_open(&r->follow, r->loaded.root, r->actions.style.naming,
+					   r->command.loop);
 	rc = attach(r);
 	if (!rc && r->opts->attached)
 		r->opts->attached(r->opts->ctx, r->result->nr_places);
@@ -320,6 +328,7 @@ static void close_all(struct program_state *r)
 	r->result->exec_failed = r->command.exec_failed;
 	r->result->wait_status = r->command.wait_status;
 	http_close(r->http);
+	program_follow_close(r->follow);
 	naming_free(r->actions.style.naming);
 	ring_close(&r->ring);
 	ring_close(&r->control);
