@@ -89,6 +89,16 @@ int attach_tracepoints(struct attached *a, const struct attach_range *r, struct 
 	return 0;
 }
 
+/* One that counts what it misses. */
+static int keep_link(struct attached *a, const struct attach_range *r, int link)
+{
+	int rc = attach_keep(a, link);
+	struct attach_link *l = rc ? NULL : vec_push(&a->links);
+	if (l)
+		*l = (struct attach_link){ .fd = link, .probe = r->points[r->first].probe };
+	return rc ? rc : l ? 0 : -ENOMEM;
+}
+
 /* All functions with one link; -EOPNOTSUPP: one by one. */
 static int attach_kprobe_multi(struct attached *a, const struct attach_range *r)
 {
@@ -118,7 +128,7 @@ static int attach_kprobe_multi(struct attached *a, const struct attach_range *r)
 	if (link == -EOPNOTSUPP || link == -EINVAL)
 		a->no_kprobe_multi = true;
 	/* A name that several functions have, or none that ftrace knows: perf's way may take it. */
-	return link < 0 ? -EOPNOTSUPP : attach_keep(a, link);
+	return link < 0 ? -EOPNOTSUPP : keep_link(a, r, link);
 }
 
 static int pmu_type(struct attached *a, const char *pmu, s64 *type)
@@ -182,6 +192,10 @@ int attach_functions(struct attached *a, const struct attach_range *r, struct di
 		rc = attach_event(a, prog, event, i);
 		if (rc)
 			return attach_failed(a, pt, rc, d);
+		struct attach_link *l = a->no_cookie ? NULL : vec_push(&a->links);
+		if (l)
+			*l = (struct attach_link){ .fd = a->fds.at[a->fds.nr - 1],
+						   .probe = pt->probe };
 	}
 	return 0;
 }

@@ -144,12 +144,14 @@ int program_compile(struct program_compile *c, struct lang_input *in, struct pro
 	in->btf = c->has_btf ? &c->btf : NULL;
 	struct diag first;
 	diag_init(&first);
+	first.options = d ? d->options : NULL;
 	int rc = lang_compile(in, ret, &first);
 	/* What could not be made sense of may be a type: once more, with the kernel's. */
 	if (rc && rc != -ENOMEM && !c->has_btf && !read_types(c)) {
 		program_done(ret);
 		diag_done(&first);
 		diag_init(&first);
+		first.options = d ? d->options : NULL;
 		in->btf = &c->btf;
 		struct strbuf *dumps[] = { in->dump_ast, in->dump_types, in->dump_ir, in->dump_bpf };
 		for (size_t i = 0; i < ARRAY_SIZE(dumps); i++)

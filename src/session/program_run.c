@@ -30,6 +30,7 @@ struct program_state {
 	struct program_follow *follow; /* NULL: nobody needs it, or it is not allowed */
 	bool is_loaded, is_expanded, is_attached;
 	int pid_fd;
+	struct account account; /* that was reported last */
 	int err; /* of flush */
 };
 
@@ -60,6 +61,10 @@ static int set_up(struct program_state *r, const struct sysroot *root)
 	r->is_loaded = true;
 	r->loaded.want_log = r->opts->want_log;
 	r->loaded.pid = r->opts->pid;
+	if (r->opts->cgroup)
+		rc = cgroup_find_v2(root, r->opts->cgroup, &r->loaded.cgroup, r->diag);
+	if (rc)
+		return rc;
 	rc = open_ring(r, PROGRAM_MAP_RING, &r->ring);
 	return rc ? rc : open_ring(r, PROGRAM_MAP_CONTROL, &r->control);
 }
@@ -191,6 +196,23 @@ static int serve(struct program_state *r)
 	return rc;
 }
 
+/* -v: what got lost so far, whenever that has changed. */
+static int on_account(void *ctx, u64 what)
+{
+	struct program_state *r = ctx;
+	struct account now;
+	struct diag lost;
+	(void)what;
+	diag_init(&lost);
+	if (!account_report(&r->loaded, &now, &lost) && memcmp(&now, &r->account, sizeof(now))) {
+		r->account = now;
+		vec_for_each (&lost.items, item)
+			strbuf_printf(r->opts->err, "so far: %s\n", item->message);
+	}
+	diag_done(&lost);
+	return r->opts->flush(r->opts->ctx);
+}
+
 static int watch_sources(struct program_state *r)
 {
 	int rc = 0;
@@ -207,6 +229,8 @@ static int watch_sources(struct program_state *r)
 	}
 	if (!rc)
 		rc = watch_signals(r);
+	if (!rc && r->opts->log)
+		rc = loop_add_timer(r->command.loop, NS_PER_SEC, NS_PER_SEC, on_account, r, NULL);
 	return rc ? rc : serve(r);
 }
 
@@ -296,6 +320,8 @@ static int finish(struct program_state *r)
 	/* What was sent before the end is handled; what comes while probes go, one after the other, is not wanted. */
 	if (!r->actions.exit)
 		drain_rest(r);
+	if (r->is_attached)
+		attach_report_missed(&r->attached, r->diag);
 	detach(r);
 	discard_rest(r);
 	s32 status = r->actions.status;

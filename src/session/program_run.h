@@ -17,6 +17,7 @@
 struct program_run_opts {
 	const char *script; /* its text, for messages */
 	s32 pid; /* -p: probes in tasks only for this process; the run ends with it. 0: none */
+	const char *cgroup; /* -G: probes in tasks only for tasks in it or below; NULL: all */
 	char **command; /* NULL: none */
 	bool json, allow_unsafe, no_final_maps, keep_going;
 	bool want_log; /* the verifier's words go to log */

@@ -190,6 +190,37 @@ static int exit_status(struct running *r, const struct program_run_result *res)
 	return APP_DONE;
 }
 
+/* "ast,ir" */
+static bool wants(const char *stages, const char *name)
+{
+	if (!stages || !strcmp(stages, "all"))
+		return stages != NULL;
+	for (const char *p = stages; *p; p += *p == ',') {
+		size_t len = strcspn(p, ",");
+		if (len == strlen(name) && !strncmp(p, name, len))
+			return true;
+		p += len;
+	}
+	return false;
+}
+
+static int check_stages(struct app *app, const char *stages)
+{
+	static const char *const known[] = { "ast", "types", "ir", "bpf", "verifier", "all" };
+	for (const char *p = stages ? stages : ""; *p; p += *p == ',') {
+		size_t len = strcspn(p, ",");
+		bool found = false;
+		for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+			found |= len == strlen(known[i]) && !strncmp(p, known[i], len);
+		if (!found)
+			return app_usage(
+				app, "unknown stage '%.*s': ast, types, ir, bpf, verifier or all",
+				(int)len, p);
+		p += len;
+	}
+	return 0;
+}
+
 static int run_program(struct running *r, const struct program *p)
 {
 	struct app *app = r->app;
@@ -199,42 +230,44 @@ static int run_program(struct running *r, const struct program *p)
 		return app_usage(app, "cannot split the command '%s' into words", o->command);
 	struct strbuf log;
 	strbuf_init(&log);
-	struct program_run_opts opts = { .script = strbuf_cstr(&r->text),
-					 .pid = (s32)o->pid,
-					 .command = o->command ? words.we_wordv : NULL,
-					 .json = app->json,
-					 .allow_unsafe = o->unsafe,
-					 .no_final_maps = o->no_final_maps,
-					 .want_log = app->verbose > 1,
-					 .out = r->out,
-					 .err = &app->err,
-					 .log = app->verbose ? &log : NULL,
-					 .loading = on_loading,
-					 .attached = on_attached,
-					 .listen = o->listen,
-					 .token = r->token.len ? strbuf_cstr(&r->token) : NULL,
-					 .serving = on_serving,
-					 .flush = flush,
-					 .ctx = r };
+	struct program_run_opts opts = {
+		.script = strbuf_cstr(&r->text),
+		.pid = (s32)o->pid,
+		.cgroup = o->cgroup,
+		.command = o->command ? words.we_wordv : NULL,
+		.json = app->json,
+		.allow_unsafe = o->unsafe,
+		.no_final_maps = o->no_final_maps,
+		.want_log = app->verbose > 1 || wants(o->debug, "verifier"),
+		.out = r->out,
+		.err = &app->err,
+		.log = app->verbose || wants(o->debug, "verifier") ? &log : NULL,
+		.loading = on_loading,
+		.attached = on_attached,
+		.listen = o->listen,
+		.token = r->token.len ? strbuf_cstr(&r->token) : NULL,
+		.serving = on_serving,
+		.flush = flush,
+		.ctx = r
+	};
 	struct program_run_result res;
-	int rc = o->dry_run ? program_try(p, &r->root, &opts, &res, &app->diag)
-			    : program_run(p, &r->root, &opts, &res, &app->diag);
-	if (app->verbose) {
+	/* -d looks, and runs nothing. */
+	bool dry = o->dry_run || o->debug;
+	int rc = dry ? program_try(p, &r->root, &opts, &res, &app->diag)
+		     : program_run(p, &r->root, &opts, &res, &app->diag);
+	if (o->debug)
+		strbuf_add(&app->out, log.data ? log.data : "", log.len);
+	else if (app->verbose)
 		strbuf_add(&app->err, log.data ? log.data : "", log.len);
+	if (app->verbose)
 		show_times(r, &res);
-	}
 	strbuf_done(&log);
 	wordfree(&words);
 	if (res.exec_failed)
 		return child_exec_status(rc);
 	if (rc && rc != -EPIPE)
 		return app_fail(app, rc);
-	return o->dry_run ? APP_DONE : exit_status(r, &res);
-}
-
-static bool wants(const char *stages, const char *name)
-{
-	return stages && (strstr(stages, name) || !strcmp(stages, "all"));
+	return dry ? APP_DONE : exit_status(r, &res);
 }
 
 static int compile(struct running *r, int argc, char **argv, struct program *p)
@@ -304,7 +337,9 @@ static const struct run_tool *named_tool(const struct running *r, int argc, char
 static int run_script(struct running *r, int argc, char **argv)
 {
 	struct app *app = r->app;
-	int rc = 0;
+	int rc = check_stages(app, r->o->debug);
+	if (rc)
+		return rc;
 	const struct run_tool *tool = named_tool(r, argc, argv);
 	if (tool && argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
 		strbuf_str(&app->out, tool->help);
@@ -352,8 +387,11 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	} else if (o->tools) {
 		status = run_tools_list(app);
 	} else if (o->list_given) {
-		if (!o->list && argc)
-			o->list = argv[0];
+		/* bpftrace's -lv: the v is no pattern. */
+		bool fields = o->list && !strcmp(o->list, "v");
+		app->verbose += fields;
+		if ((!o->list || fields))
+			o->list = argc ? argv[0] : NULL;
 		status = run_list(app, o, &r.root);
 	} else {
 		app_live(app);
@@ -384,6 +422,8 @@ static const struct opt rows[] = {
 		"Run COMMAND when all is attached; end when it ends"),
 	OPT_UINT('p', "pid", struct run_opts, pid, "PID",
 		 "Only this process (begin, end and clocks run regardless); end when it ends"),
+	OPT_STR('G', "cgroup", struct run_opts, cgroup, "PATH",
+		"Only tasks in this control group (v2) or below it, as -p"),
 	OPT_FLAG(0, "unsafe", struct run_opts, unsafe,
 		 "Allow what changes the system: system(), signal(), override()"),
 	OPT_LIST('I', "include-dir", struct run_opts, include, "DIR",

@@ -11,6 +11,7 @@ struct run_opts {
 	bool list_given;
 	const char *output;
 	const char *command; /* -c */
+	const char *cgroup; /* -G */
 	u64 pid;
 	int format; /* 0 text, 1 JSON */
 	int buffer; /* 0 line, 1 full, 2 none */
