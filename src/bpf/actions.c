@@ -91,14 +91,17 @@ static s64 field_or(const struct record *r, u32 i, s64 otherwise)
 	return value_int(t->fields[i].type, r->fields + t->fields[i].offset);
 }
 
-static int print_map(struct actions *a, u32 map, const struct map_print *p)
+/* key: of the only row to print, or NULL: all. */
+static int print_map(struct actions *a, u32 map, const struct map_print *p, const void *key)
 {
 	struct map_rows rows;
 	const struct program_map *m = &a->program->maps.at[map];
 	int rc = map_rows_read(&rows, m, a->loaded->maps[map], a->loaded->nr_cpus);
 	if (rc)
 		return rc;
-	rc = map_rows_sort(&rows);
+	if (key)
+		map_rows_keep(&rows, key);
+	rc = map_rows_sort_by(&rows, p->order);
 	if (!rc && a->json) {
 		struct json j;
 		json_begin(&j, a->out, JSON_COMPACT);
@@ -133,8 +136,11 @@ static void do_map(struct actions *a, const struct record *r)
 		map_error(a, "zero", map, map_zero(m, fd, a->loaded->nr_cpus));
 	} else {
 		struct map_print p = { .top = (u32)field_or(r, 0, 0),
-				       .div = (u64)field_or(r, 1, 0) };
-		map_error(a, "print", map, print_map(a, map, &p));
+				       .div = (u64)field_or(r, 1, 0),
+				       .order = r->action };
+		const struct program_type *t = &r->action->record;
+		const void *key = t->nr > 2 ? r->fields + t->fields[2].offset : NULL;
+		map_error(a, "print", map, print_map(a, map, &p, key));
 	}
 }
 
@@ -312,7 +318,7 @@ int actions_print_maps(struct actions *a)
 	int rc = order ? 0 : -ENOMEM;
 	const struct map_print all = { 0 };
 	for (u32 i = 0; !rc && i < nr; i++)
-		rc = print_map(a, order[i], &all);
+		rc = print_map(a, order[i], &all, NULL);
 	return rc;
 }
 

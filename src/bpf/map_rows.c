@@ -1,6 +1,7 @@
 /* Reading of maps, and putting together what CPUs counted each for itself. */
 #include "bpf/map_view.h"
 
+#include "bpf/series_text.h"
 #include "kern/bpf_sys.h"
 
 #include <errno.h>
@@ -85,6 +86,7 @@ void map_value_join(const struct program_type *t, const void *cpus, u32 nr_cpus,
 	case PROGRAM_HIST:
 	case PROGRAM_LHIST:
 	case PROGRAM_QUANTILE: join_words(cpus, stride, nr_cpus, t->size / 8, to); break;
+	case PROGRAM_TSERIES: series_join(t, cpus, nr_cpus, to); break;
 	case PROGRAM_MIN:
 	case PROGRAM_MAX: join_extremes(t, cpus, stride, nr_cpus, to); break;
 	default: join_first(cpus, stride, nr_cpus, t->size, to); break;

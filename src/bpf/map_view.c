@@ -1,6 +1,8 @@
 #include "bpf/map_view.h"
 
 #include "bpf/hist_text.h"
+#include "bpf/printf.h"
+#include "bpf/series_text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -39,10 +41,37 @@ static int compare_values(const struct program_type *t, const void *a, const voi
 	return x < y ? -1 : x > y;
 }
 
+struct sorting {
+	const struct map_rows *rows;
+	const struct program_action *action;
+};
+
+/* By what the script asks for; 0: the same. */
+static int compare_asked(const struct sorting *s, u32 x, u32 y)
+{
+	const struct map_rows *r = s->rows;
+	bool by_key = s->action->sort.by == PROGRAM_SORT_KEY;
+	const struct program_type *t = by_key ? r->map->key : r->map->value;
+	const u8 *a = by_key ? key_at(r, x) : value_at(r, x);
+	const u8 *b = by_key ? key_at(r, y) : value_at(r, y);
+	u32 member = s->action->sort.member;
+	if (member && t->kind == PROGRAM_TUPLE && member <= t->nr) {
+		const struct program_field *f = &t->fields[member - 1];
+		return value_compare(f->type, a + f->offset, b + f->offset);
+	}
+	return by_key ? value_compare(t, a, b) : compare_values(t, a, b);
+}
+
 static int compare_rows(const void *a, const void *b, void *ctx)
 {
-	const struct map_rows *r = ctx;
+	const struct sorting *s = ctx;
+	const struct map_rows *r = s->rows;
 	u32 x = *(const u32 *)a, y = *(const u32 *)b;
+	if (s->action && s->action->sort.by != PROGRAM_SORT_DEFAULT) {
+		int asked = compare_asked(s, x, y);
+		if (asked)
+			return asked;
+	}
 	const struct program_map *m = r->map;
 	int c = 0;
 	if (is_ordered_by_value(m->value))
@@ -54,14 +83,33 @@ static int compare_rows(const void *a, const void *b, void *ctx)
 
 int map_rows_sort(struct map_rows *r)
 {
+	return map_rows_sort_by(r, NULL);
+}
+
+int map_rows_sort_by(struct map_rows *r, const struct program_action *action)
+{
+	struct sorting s = { r, action };
 	free(r->order);
 	r->order = malloc(max((size_t)r->nr, (size_t)1) * sizeof(*r->order));
 	if (!r->order)
 		return -ENOMEM;
 	for (u32 i = 0; i < r->nr; i++)
 		r->order[i] = i;
-	qsort_r(r->order, r->nr, sizeof(*r->order), compare_rows, r);
+	qsort_r(r->order, r->nr, sizeof(*r->order), compare_rows, &s);
 	return 0;
+}
+
+void map_rows_keep(struct map_rows *r, const void *key)
+{
+	u32 kept = 0;
+	for (u32 i = 0; i < r->nr && !kept; i++) {
+		if (memcmp(key_at(r, i), key, r->key_size))
+			continue;
+		memmove(r->keys, key_at(r, i), r->key_size);
+		memmove(r->values, value_at(r, i), r->value_size);
+		kept = 1;
+	}
+	r->nr = kept;
 }
 
 static void quantile_text(const struct program_type *t, const u64 *buckets, struct strbuf *to)
@@ -97,6 +145,9 @@ void map_value_text(const struct value_style *s, const struct program_type *t, c
 	if (is_hist(t)) {
 		strbuf_char(to, '\n');
 		hist_text(t, value, div, to);
+	} else if (t->kind == PROGRAM_TSERIES) {
+		strbuf_char(to, '\n');
+		series_text(s, t, value, to);
 	} else if (t->kind == PROGRAM_QUANTILE) {
 		quantile_text(t, value, to);
 	} else if (div > 1 && may_divide(t)) {
@@ -136,14 +187,32 @@ static u32 row_of(const struct map_rows *r, u32 i)
 	return r->order ? r->order[i] : i;
 }
 
+/* With print()'s fmt option: numbers by its conversion. */
+static void row_value_text(const struct map_rows *r, const struct value_style *s,
+			   const struct map_print *p, u32 row, struct strbuf *to)
+{
+	const struct program_type *t = r->map->value;
+	const char *format = p->order ? p->order->format : NULL;
+	if (!format || !may_divide(t)) {
+		map_value_text(s, t, value_at(r, row), p->div, to);
+		return;
+	}
+	s64 v = divided(t, value_at(r, row), max(p->div, (u64)1));
+	struct program_type number = { .kind = PROGRAM_INT, .size = 8, .is_signed = t->is_signed };
+	struct program_field field = { .type = &number };
+	struct program_type fields = { .kind = PROGRAM_RECORD, .fields = &field, .nr = 1 };
+	printf_text(s, format, &fields, &v, to);
+}
+
 void map_rows_text(const struct map_rows *r, const struct value_style *s, const struct map_print *p,
 		   struct strbuf *to)
 {
 	const struct program_map *m = r->map;
 	struct chosen c = choose(r, p);
 	bool any = false;
+	bool down = p->order && p->order->sort.descending;
 	for (u32 i = c.first; i < c.end; i++) {
-		u32 row = row_of(r, i);
+		u32 row = row_of(r, down ? c.end - 1 - (i - c.first) : i);
 		if (m->is_scalar && is_empty(m->value, value_at(r, row), r->value_size))
 			continue;
 		any = true;
@@ -154,7 +223,7 @@ void map_rows_text(const struct map_rows *r, const struct value_style *s, const 
 			strbuf_char(to, ']');
 		}
 		strbuf_str(to, ": ");
-		map_value_text(s, m->value, value_at(r, row), p->div, to);
+		row_value_text(r, s, p, row, to);
 		strbuf_char(to, '\n');
 	}
 	if (any && is_stats(m->value))
@@ -168,6 +237,10 @@ static void json_row_value(const struct map_rows *r, const struct value_style *s
 	const u8 *value = value_at(r, row);
 	if (is_hist(t)) {
 		hist_json(t, (const u64 *)(const void *)value, p->div, j);
+		return;
+	}
+	if (t->kind == PROGRAM_TSERIES) {
+		series_json(s, t, (const struct program_interval *)(const void *)value, j);
 		return;
 	}
 	if (t->kind == PROGRAM_QUANTILE) {
@@ -192,6 +265,8 @@ static const char *json_type(const struct program_type *t)
 {
 	if (is_hist(t))
 		return "hist";
+	if (t->kind == PROGRAM_TSERIES)
+		return "tseries";
 	return is_stats(t) || t->kind == PROGRAM_QUANTILE ? "stats" : "map";
 }
 

@@ -21,6 +21,7 @@ struct map_rows {
 struct map_print {
 	u32 top; /* only so many, the largest; 0: all */
 	u64 div; /* of values and counts; 0: not */
+	const struct program_action *order; /* sort and format; NULL: as bpftrace has it */
 };
 
 /* nr_cpus: possible ones, as per-CPU maps have them. -ENOMEM, or the errno of bpf(2). Keys that vanish meanwhile are left out. */
@@ -29,6 +30,10 @@ void map_rows_done(struct map_rows *r);
 /* Puts the values of nr_cpus CPUs (each with its size rounded up to 8 bytes) into one. */
 void map_value_join(const struct program_type *t, const void *cpus, u32 nr_cpus, void *to);
 int map_rows_sort(struct map_rows *r) must_check;
+/* By what the sort of the action says first. */
+int map_rows_sort_by(struct map_rows *r, const struct program_action *action) must_check;
+/* Leaves only the row of the key. */
+void map_rows_keep(struct map_rows *r, const void *key);
 
 void map_rows_text(const struct map_rows *r, const struct value_style *s, const struct map_print *p,
 		   struct strbuf *to);

@@ -76,14 +76,17 @@ void points_close(struct points *p);
 /* Functions that can be probed and match; the text ends at a blank. -ENOENT: the kernel tells none. */
 int points_functions(struct points *p, struct diag *d) must_check;
 
-/*
- * Arguments of the sites of a USDT probe as its notes write them ("8@%rdi -4@%eax"): 1 for the nth of those that differ, 0: there are no
- * more, or negative errno. pid: as in points_opts.
- */
-int points_usdt_arguments(const struct program_probe *probe, s32 pid, u32 nth,
-			  struct strbuf *ret) must_check;
-/* The address of a symbol of a program, as its file has it. -ENOENT: it has none of that name. */
-int points_user_symbol(const char *program, const char *name, s32 pid, u64 *ret) must_check;
-
 /* The name that a system call has in tracepoints: its number, or -1. Only those of this machine's own kind. */
 s32 points_syscall(const char *event);
+/*
+ * The program or library that a probe's target means: a path, a name of PATH, "libc"; NULL: none. pid: whose root a path is below, and whose
+ * program "*" is; 0: ours.
+ */
+const char *points_find_file(struct arena *a, const char *name, s32 pid);
+/* The address of a symbol of a program, as its file has it. -ENOENT: it has none of that name. */
+int points_user_symbol(const char *path, const char *name, u64 *ret) must_check;
+/* Whether the note is one of the sites of a USDT probe. */
+struct usdt_note;
+bool points_is_site(const struct program_probe *probe, const struct usdt_note *n);
+/* Its name; NULL: no such call, or no table for this machine. */
+const char *points_syscall_name(u32 nr);

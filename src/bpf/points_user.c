@@ -66,28 +66,25 @@ static bool find_library(const char *name, char *to, size_t size)
 }
 
 /* A path means what it means to the process that is looked at, which may be in a container. */
-static const char *path_of_process(struct points *p, const char *path)
+static const char *path_of_process(struct arena *a, const char *path, s32 pid)
 {
 	char there[PATH_MAX];
-	if (!p->opts.pid || path[0] != '/' || str_starts(path, "/proc/") ||
-	    str_path(there, sizeof(there), "/proc/%d/root%s", p->opts.pid, path) ||
-	    access(there, F_OK))
+	if (!pid || path[0] != '/' || str_starts(path, "/proc/") ||
+	    str_path(there, sizeof(there), "/proc/%d/root%s", pid, path) || access(there, F_OK))
 		return path;
-	return arena_strdup(&p->arena, there);
+	return arena_strdup(a, there);
 }
 
-/* The file that was meant, in the arena; NULL: none. */
-static const char *find_file(struct points *p, const char *name)
+const char *points_find_file(struct arena *a, const char *name, s32 pid)
 {
 	char path[PATH_MAX];
-	if (p->opts.pid && !strcmp(name, "*") &&
-	    !str_path(path, sizeof(path), "/proc/%d/exe", p->opts.pid))
-		return arena_strdup(&p->arena, path);
+	if (pid && !strcmp(name, "*") && !str_path(path, sizeof(path), "/proc/%d/exe", pid))
+		return arena_strdup(a, path);
 	if (strchr(name, '/'))
-		return path_of_process(p, name);
+		return path_of_process(a, name, pid);
 	bool found =
 		find_in_path(name, path, sizeof(path)) || find_library(name, path, sizeof(path));
-	return found ? arena_strdup(&p->arena, path) : NULL;
+	return found ? arena_strdup(a, path) : NULL;
 }
 
 struct walk {
@@ -122,77 +119,23 @@ static int offer_function(void *ctx, const char *name, u64 offset)
 	return glob_match(w->row->name, name) ? add_place(w, name, offset, 0) : 0;
 }
 
-static bool matches_usdt(const struct program_probe *row, const struct usdt_note *n)
+bool points_is_site(const struct program_probe *probe, const struct usdt_note *n)
 {
-	return glob_match(row->name, n->name) &&
-	       (!row->space || glob_match(row->space, n->provider));
+	return glob_match(probe->name, n->name) &&
+	       (!probe->space || glob_match(probe->space, n->provider)) &&
+	       (!probe->arguments || !strcmp(probe->arguments, n->args));
 }
 
-/* A code that reads arguments fits only sites that have them in the same places. */
-static int add_usdt(struct walk *w, const struct usdt_note *n)
+static int offer_usdt(void *ctx, const struct usdt_note *n)
 {
-	if (!matches_usdt(w->row, n) || (w->row->arguments && strcmp(w->row->arguments, n->args)))
+	struct walk *w = ctx;
+	if (!points_is_site(w->row, n))
 		return 0;
 	struct strbuf full;
 	strbuf_init(&full);
 	strbuf_printf(&full, "%s:%s", n->provider, n->name);
 	int rc = add_place(w, strbuf_cstr(&full), n->offset, n->semaphore);
 	strbuf_done(&full);
-	return rc;
-}
-
-static int read_notes(const char *path, struct usdt_notes *ret)
-{
-	struct elfimg e;
-	int rc = elfimg_open(&e, path, NULL);
-	if (rc < 0)
-		return rc;
-	rc = usdt_notes_read(&e, ret);
-	elfimg_close(&e);
-	return rc;
-}
-
-static int expand_usdt(struct walk *w)
-{
-	struct usdt_notes notes;
-	int rc = read_notes(w->path, &notes);
-	if (rc)
-		return rc;
-	vec_for_each (&notes.at, n)
-		if (!rc)
-			rc = add_usdt(w, n);
-	usdt_notes_done(&notes);
-	return rc;
-}
-
-/* Whether an earlier note of the probe has the same arguments. */
-static bool is_repeated(const struct usdt_notes *notes, const struct program_probe *row, size_t i)
-{
-	for (size_t k = 0; k < i; k++)
-		if (matches_usdt(row, &notes->at.at[k]) &&
-		    !strcmp(notes->at.at[k].args, notes->at.at[i].args))
-			return true;
-	return false;
-}
-
-int points_usdt_arguments(const struct program_probe *row, s32 pid, u32 nth, struct strbuf *ret)
-{
-	struct points p = { .opts.pid = pid };
-	struct usdt_notes notes;
-	arena_init(&p.arena);
-	const char *path = row->target ? find_file(&p, row->target) : NULL;
-	int rc = path ? read_notes(path, &notes) : -ENOENT;
-	if (!rc) {
-		for (size_t i = 0; !rc && i < notes.at.nr; i++)
-			if (matches_usdt(row, &notes.at.at[i]) && !is_repeated(&notes, row, i) &&
-			    !nth--) {
-				strbuf_reset(ret);
-				strbuf_str(ret, notes.at.at[i].args);
-				rc = 1;
-			}
-		usdt_notes_done(&notes);
-	}
-	arena_done(&p.arena);
 	return rc;
 }
 
@@ -212,21 +155,16 @@ static bool find_symbol(const struct elfimg *e, u32 table, const char *name, u64
 	return false;
 }
 
-int points_user_symbol(const char *program, const char *name, s32 pid, u64 *ret)
+int points_user_symbol(const char *path, const char *name, u64 *ret)
 {
-	struct points p = { .opts.pid = pid };
 	struct elfimg e;
-	arena_init(&p.arena);
-	const char *path = find_file(&p, program);
-	int rc = path ? elfimg_open(&e, path, NULL) : -ENOENT;
-	if (rc >= 0) {
-		bool found = find_symbol(&e, SHT_SYMTAB, name, ret) ||
-			     find_symbol(&e, SHT_DYNSYM, name, ret);
-		rc = found ? 0 : -ENOENT;
-		elfimg_close(&e);
-	}
-	arena_done(&p.arena);
-	return rc;
+	int rc = elfimg_open(&e, path, NULL);
+	if (rc < 0)
+		return rc;
+	bool found =
+		find_symbol(&e, SHT_SYMTAB, name, ret) || find_symbol(&e, SHT_DYNSYM, name, ret);
+	elfimg_close(&e);
+	return found ? 0 : -ENOENT;
 }
 
 static int compare_points(const void *a, const void *b)
@@ -261,7 +199,8 @@ static int expand_symbol(struct points *p, struct walk *w, struct diag *d)
 int points_expand_user(struct points *p, u32 i, struct diag *d)
 {
 	const struct program_probe *row = &p->program->probes.at[i];
-	const char *path = row->target ? find_file(p, row->target) : NULL;
+	const char *path =
+		row->target ? points_find_file(&p->arena, row->target, p->opts.pid) : NULL;
 	if (!path)
 		return points_missing(p, row, "no such program or library", d);
 	if (row->file)
@@ -275,7 +214,8 @@ int points_expand_user(struct points *p, u32 i, struct diag *d)
 	}
 	if (!usdt && !row->is_glob)
 		return expand_symbol(p, &w, d);
-	int rc = usdt ? expand_usdt(&w) : probe_elf_each_function(path, offer_function, &w);
+	int rc = usdt ? probe_elf_each_note(path, offer_usdt, &w)
+		      : probe_elf_each_function(path, offer_function, &w);
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc)

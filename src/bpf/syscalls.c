@@ -403,3 +403,8 @@ s32 points_syscall(const char *event)
 			return (s32)i;
 	return -1;
 }
+
+const char *points_syscall_name(u32 nr)
+{
+	return nr < ARRAY_SIZE(names) ? names[nr] : NULL;
+}

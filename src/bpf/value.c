@@ -136,10 +136,16 @@ void value_time(const struct value_style *s, const char *format, u64 boot_ns, st
 #pragma GCC diagnostic pop
 }
 
+/* A struct, or a record of the script. */
+static bool has_names(const struct program_type *t)
+{
+	return t->kind == PROGRAM_RECORD || (t->nr && t->fields[0].name);
+}
+
 static void fields_text(const struct value_style *s, const struct program_type *t, const u8 *data,
 			struct strbuf *to)
 {
-	bool named = t->kind == PROGRAM_RECORD;
+	bool named = has_names(t);
 	strbuf_str(to, named ? "{ " : "(");
 	for (u32 i = 0; i < t->nr; i++) {
 		const struct program_field *f = &t->fields[i];
@@ -244,7 +250,7 @@ void value_key_text(const struct value_style *s, const struct program_type *t, c
 {
 	struct value_style in_key = *s;
 	in_key.stack_indent = 4;
-	if (t->kind != PROGRAM_TUPLE) {
+	if (t->kind != PROGRAM_TUPLE || has_names(t)) {
 		value_text(&in_key, t, data, to);
 		return;
 	}
@@ -258,7 +264,7 @@ void value_key_text(const struct value_style *s, const struct program_type *t, c
 static void json_fields(const struct value_style *s, const struct program_type *t, const u8 *data,
 			struct json *j)
 {
-	bool named = t->kind == PROGRAM_RECORD;
+	bool named = has_names(t);
 	if (named)
 		json_object(j);
 	else

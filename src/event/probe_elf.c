@@ -158,6 +158,23 @@ int probe_elf_each_usdt(const char *path, int (*fn)(void *, const char *, const 
 	return min(err, 0);
 }
 
+int probe_elf_each_note(const char *path, int (*fn)(void *, const struct usdt_note *), void *ctx)
+{
+	struct elfimg e;
+	struct usdt_notes notes;
+	int err = elfimg_open(&e, path, NULL);
+	if (err < 0)
+		return err;
+	err = usdt_notes_read(&e, &notes);
+	elfimg_close(&e);
+	if (err)
+		return err;
+	for (size_t i = 0; i < notes.at.nr && !err; i++)
+		err = fn(ctx, &notes.at.at[i]);
+	usdt_notes_done(&notes);
+	return err;
+}
+
 struct usdt_wanted {
 	const char *provider, *name;
 	u64 offset, semaphore;

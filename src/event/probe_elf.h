@@ -18,6 +18,10 @@ int probe_elf_usdt(const char *path, const char *provider, const char *name, u64
 /* fn(ctx, provider, name, offset, semaphore) for each static probe of the file, until it returns below 0, which is returned. */
 int probe_elf_each_usdt(const char *path, int (*fn)(void *, const char *, const char *, u64, u64),
 			void *ctx) must_check;
+/* fn(ctx, note) for each static probe with all that its note says, until it returns other than 0, which is returned. */
+struct usdt_note;
+int probe_elf_each_note(const char *path, int (*fn)(void *, const struct usdt_note *),
+			void *ctx) must_check;
 /*
  * fn(ctx, name, offset) for each function of the file's fullest table, and once more for those that the linker needs at run time; until it
  * returns other than 0, which is returned.

@@ -23,21 +23,23 @@ enum node_kind {
 	NODE_MEMBER, /* a.text; arrow was written: number 1 */
 	NODE_INDEX, /* a[b]; of a tuple also a.1 */
 	NODE_CAST, /* (spec)a */
-	NODE_TUPLE, /* list */
+	NODE_TUPLE, /* list; of a record each has its name in label */
 	NODE_SIZEOF, /* spec, or a */
 	NODE_OFFSETOF, /* spec or a, text: member path */
+	NODE_TYPE, /* typeof(...): spec. Not a value */
+	NODE_INLINE, /* a call of a function of the script: list: its parameters, b: its body, a: its result or NULL, spec: of that */
 	NODE_READ, /* the number that an aggregate is now: a, of all CPUs; made by check */
 	NODE_STEP, /* ++ or --: op TOKEN_INC, TOKEN_DEC; a; number: 1 before the operand */
 	/* statements */
 	NODE_ASSIGN, /* a op b; op: TOKEN_ASSIGN or a compound one */
 	NODE_EXPR, /* a, its value dropped */
-	NODE_IF, /* a, b, c: else or NULL */
+	NODE_IF, /* a, b, c: else or NULL; number 1: a is known, and what is not taken may be wrong (if comptime) */
 	NODE_WHILE, /* a, b */
 	NODE_UNROLL, /* a times b */
 	NODE_RANGE, /* for $text : a..b { c } */
 	NODE_FOR_MAP, /* for $text : a { c } */
 	NODE_BLOCK, /* list */
-	NODE_RETURN, /* a or NULL */
+	NODE_RETURN, /* a or NULL; number 1: from a function of the script, b: its result or NULL */
 	NODE_BREAK,
 	NODE_CONTINUE,
 	NODE_LET, /* a: variable; spec or NULL; b: value or NULL */
@@ -48,6 +50,7 @@ struct type_spec {
 	const char *name; /* "uint64", "struct task_struct", "string" */
 	u32 stars;
 	u32 count; /* [N] behind it; 0: none */
+	struct node *of; /* typeof(expression) in place of the name */
 	u32 start, len;
 };
 
@@ -62,6 +65,7 @@ struct node {
 	u32 nr; /* in list */
 	s64 number;
 	const char *text;
+	const char *label; /* of a member of a record: (label=...) */
 	struct type_spec *spec;
 	const struct program_type *type; /* by check */
 	union {
@@ -83,6 +87,7 @@ struct var {
 	bool declared; /* with a type */
 	bool is_literal; /* only numbers were assigned: takes the sign of what comes */
 	bool needs_zero; /* may be read before it is assigned */
+	bool is_copy; /* of a struct or array: of its bytes, not of where it is */
 	int reg; /* lower: of a scalar */
 	s32 place; /* lower: of others */
 	bool placed, in_scratch;
@@ -114,6 +119,9 @@ struct script {
 	u32 nr_blocks;
 	struct map *maps;
 	struct macro *macros;
+	struct function *functions;
 	struct cdef *cdefs;
 	struct cdef_constant *constants;
+	struct cdef_enum *enums;
+	struct cdef_alias *aliases;
 };

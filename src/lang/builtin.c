@@ -5,8 +5,9 @@
 #include <string.h>
 
 static const struct builtin_group *const groups[] = {
-	&builtins_task, &builtins_probe, &builtins_aggregate, &builtins_output,
-	&builtins_map,	&builtins_text,	 &builtins_search,
+	&builtins_task, &builtins_probe,  &builtins_aggregate, &builtins_output,
+	&builtins_map,	&builtins_text,	  &builtins_search,    &builtins_string,
+	&builtins_type, &builtins_series, &builtins_kernel,
 };
 
 const struct builtin *builtin_find(const char *name)
@@ -21,51 +22,9 @@ const struct builtin *builtin_find(const char *name)
 bool builtin_is_planned(const char *name)
 {
 	static const char *const names[] = {
-		"tseries",
-		"quantile",
-		"uaddr",
-		"percpu_kaddr",
-		"cgroupid",
-		"pton",
-		"override",
-		"strstr",
-		"strcap",
-		"str_concat",
-		"memcmp",
-		"path",
-		"len",
-		"find",
-		"fail",
-		"assert",
-		"static_assert",
-		"skboutput",
-		"socket_cookie",
-		"unwatch",
-		"is_err",
-		"container_of",
-		"write_user",
-		"dw_ustack",
-		"is_str",
-		"is_ptr",
-		"is_array",
-		"is_integer",
-		"is_literal",
-		"kfunc_exist",
-		"kfunc_allowed",
-		"typeof",
-		"typeinfo",
-		"assert_str",
-		"syscall_name",
-		"signal_thread",
-		"cpid",
-		"has_cpid",
-		"usermode",
-		"leader_comm",
-		"leader_tid",
-		"probetype",
-		"config",
-		"default_str_length",
-		"is_unsigned_integer",
+		"path",	      "find",	   "skboutput",	    "socket_cookie", "unwatch",
+		"write_user", "dw_ustack", "kfunc_allowed", "typeinfo",	     "assert_str",
+		"cpid",	      "has_cpid",  "config",
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strcmp(names[i], name))

@@ -37,4 +37,9 @@ bool builtin_is_planned(const char *name);
 const char *builtin_closest(const char *name);
 
 extern const struct builtin_group builtins_task, builtins_aggregate, builtins_output, builtins_text,
-	builtins_probe, builtins_map, builtins_search;
+	builtins_probe, builtins_map, builtins_search, builtins_string, builtins_type,
+	builtins_series, builtins_kernel;
+
+/* Buckets of a histogram with 2^bits of them for each power of two, and the code that adds one value to it. */
+u32 aggregate_hist_buckets(u32 bits);
+void aggregate_add_hist(struct lower *l, struct node *value, int at, u32 bits);

@@ -94,6 +94,11 @@ static void add_extreme(struct lower *l, struct node *n, int at)
 	ir_place_label(l->ir, end);
 }
 
+u32 aggregate_hist_buckets(u32 bits)
+{
+	return ((64 - bits) << bits) + (1 << bits) + 1;
+}
+
 static const struct program_type *check_hist(struct checker *c, struct node *n)
 {
 	s64 bits = 0;
@@ -107,7 +112,7 @@ static const struct program_type *check_hist(struct checker *c, struct node *n)
 	if (!t)
 		return NULL;
 	*t = (struct program_type){ .kind = PROGRAM_HIST, .hist = { .bits = (u32)bits } };
-	t->nr = (u32)(((64 - bits) << bits) + (1 << bits) + 1);
+	t->nr = aggregate_hist_buckets((u32)bits);
 	t->size = t->nr * 8;
 	return t;
 }
@@ -126,11 +131,15 @@ static void add_bucket(struct lower *l, int at, int index, u32 nr)
 
 static void add_hist(struct lower *l, struct node *n, int at)
 {
+	aggregate_add_hist(l, n->list, at, n->type->hist.bits);
+}
+
+void aggregate_add_hist(struct lower *l, struct node *value, int at, u32 bits)
+{
 	struct ir *ir = l->ir;
-	u32 bits = n->type->hist.bits;
 	int v = ir_reg(ir), power = ir_reg(ir), index = ir_reg(ir);
 	int small = ir_label(ir), done = ir_label(ir);
-	ir_mov(ir, v, lower_reg(l, n->list));
+	ir_mov(ir, v, lower_reg(l, value));
 	ir_imm(ir, index, 0);
 	ir_if_imm(ir, BPF_JSLT, v, 0, done);
 	ir_if_imm(ir, BPF_JLT, v, 1 << bits, small);
@@ -170,7 +179,7 @@ static void add_hist(struct lower *l, struct node *n, int at)
 	ir_mov(ir, index, v);
 	ir_alu_imm(ir, BPF_ADD, index, 1);
 	ir_place_label(ir, done);
-	add_bucket(l, at, index, n->type->nr);
+	add_bucket(l, at, index, aggregate_hist_buckets(bits));
 }
 
 static const struct program_type *check_lhist(struct checker *c, struct node *n)

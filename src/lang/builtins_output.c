@@ -4,6 +4,8 @@
 #include "lang/format.h"
 #include "lang/token.h"
 
+#include "base/num.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -47,8 +49,13 @@ static s64 action_of(struct lower *l, struct node *n, enum program_action_kind k
 {
 	const struct program_type *types[FIELDS_MAX];
 	u32 nr = 0;
-	for (struct node *a = args; a; a = a->next)
-		types[nr++] = a->type;
+	for (struct node *a = args; a; a = a->next) {
+		types[nr] = check_whole_type(l->check, a->type);
+		if (!types[nr++]) {
+			lower_fail(l, a, -E2BIG, "this has too many members to be printed");
+			return -1;
+		}
+	}
 	return lower_action(l, n, kind, types, nr);
 }
 
@@ -108,27 +115,129 @@ static struct value lower_exit(struct lower *l, struct node *n)
 	return value_imm(0);
 }
 
+/* "key", "value", "key.1" */
+static bool parse_sort(const char *text, struct program_action *to)
+{
+	bool key = !strncmp(text, "key", 3);
+	const char *rest = text + (key ? 3 : 5);
+	u64 member = 0;
+	if (!key && strncmp(text, "value", 5))
+		return false;
+	if (*rest && (*rest != '.' || num_parse_u64(rest + 1, 10, &member) || member > 31))
+		return false;
+	to->sort.by = key ? PROGRAM_SORT_KEY : PROGRAM_SORT_VALUE;
+	to->sort.member = *rest ? (u8)(member + 1) : 0;
+	return true;
+}
+
+/* One option of print(@x, top, div, (sort="key.1", desc=1, fmt="%x")). */
+static bool take_option(struct checker *c, struct node *o, struct program_action *to)
+{
+	s64 v;
+	if (!strcmp(o->label, "sort") && o->kind == NODE_STRING && parse_sort(o->text, to))
+		return true;
+	if (!strcmp(o->label, "desc") && check_constant(c, o, &v)) {
+		to->sort.descending = v != 0;
+		return true;
+	}
+	if (!strcmp(o->label, "fmt") && o->kind == NODE_STRING) {
+		const char *at = strchr(o->text, '%');
+		to->format = o->text;
+		if (at && strspn(at + 1, "-+ #0123456789ldxXuio") == strlen(at + 1) && at[1])
+			return true;
+	}
+	check_fail(c, o, -EINVAL,
+		   "the options of print() are sort=\"key\" or \"value\" (with .0, .1 ... of a "
+		   "tuple), "
+		   "desc=1 and fmt=\"%%x\"");
+	return false;
+}
+
+static bool take_options(struct checker *c, struct node *n, struct program_action *to)
+{
+	for (struct node *o = n->list; o; o = o->next)
+		if (!take_option(c, o, to))
+			return false;
+	return true;
+}
+
+static bool is_options(const struct node *n)
+{
+	return n->kind == NODE_TUPLE && n->list && n->list->label;
+}
+
+/* print(args): all of them, each as print() shows it. Made anew for each attach point, whose arguments they are. */
+static struct node *args_tuple(struct checker *c, struct node *args)
+{
+	const struct program_type *t = args->type;
+	struct node *tuple = arena_zalloc(c->arena, sizeof(*tuple));
+	if (!tuple)
+		return NULL;
+	*tuple = (struct node){ .kind = NODE_TUPLE, .start = args->start, .len = args->len };
+	struct node **at = &tuple->list;
+	for (u32 i = 0; i < t->nr && tuple->nr < FIELDS_MAX; i++) {
+		const struct program_field *f = &t->fields[i];
+		/* what all tracepoints begin with says nothing about this one */
+		if (c->probe->provider == PROGRAM_TRACEPOINT && f->offset < 8)
+			continue;
+		struct node *name = arena_zalloc(c->arena, sizeof(*name));
+		struct node *m = arena_zalloc(c->arena, sizeof(*m));
+		struct node *text = f->location ? arena_zalloc(c->arena, sizeof(*text)) : m;
+		if (!m || !name || !text)
+			return NULL;
+		*name = (struct node){ .kind = NODE_IDENT, .text = "args" };
+		*m = (struct node){ .kind = NODE_MEMBER, .a = name, .text = f->name };
+		if (f->location)
+			*text = (struct node){ .kind = NODE_CALL, .text = "str", .list = m, .nr = 1 };
+		name->start = m->start = text->start = args->start;
+		name->len = m->len = text->len = args->len;
+		text->label = f->name;
+		*at = text;
+		at = &text->next;
+		tuple->nr++;
+	}
+	return tuple;
+}
+
+/* An aggregate that is no number: user space prints the row of its map. */
+static bool is_picture(const struct program_type *t)
+{
+	return t->kind >= PROGRAM_STATS;
+}
+
 static const struct program_type *check_print(struct checker *c, struct node *n)
 {
 	struct node *a = n->list;
 	if (a->kind == NODE_MAP && !a->nr) {
 		s64 v;
+		struct program_action ignored = { 0 };
 		if (!a->map->value)
 			return c->final ? (check_fail(c, a, -EINVAL, "map %s is never assigned",
 						      a->map->name),
 					   NULL)
 					: NULL;
-		for (struct node *o = a->next; o; o = o->next)
-			if (!check_constant(c, o, &v) || v < 0) {
+		for (struct node *o = a->next; o; o = o->next) {
+			if (is_options(o)) {
+				if (o->next || !take_options(c, o, &ignored))
+					return NULL;
+			} else if (!check_constant(c, o, &v) || v < 0) {
 				check_fail(c, o, -EINVAL, "expected a constant number");
 				return NULL;
 			}
+		}
 		if (a->map->used_keyed || type_is_aggregate(a->map->value))
 			return &type_void;
 		(void)check_expr(c, a);
 	}
 	if (!a->type)
 		return NULL;
+	if (a->kind == NODE_MAP && a->nr && is_picture(a->type) && n->nr == 1)
+		return &type_void;
+	n->c = NULL;
+	if (a->type == c->args[c->point]) {
+		n->c = args_tuple(c, a);
+		return n->c && check_expr(c, n->c) ? &type_void : NULL;
+	}
 	check_read(c, &n->list);
 	a = n->list;
 	if (c->err || !a->type)
@@ -137,14 +246,8 @@ static const struct program_type *check_print(struct checker *c, struct node *n)
 		check_fail(c, a->next, -EINVAL, "only the print of a map takes more arguments");
 		return NULL;
 	}
-	if (type_is_aggregate(a->type)) {
-		check_fail(c, a, -ENOTSUP,
-			   "printing one value of an aggregate is not supported yet");
-		return NULL;
-	}
-	if (a->type->kind == PROGRAM_VOID || a->type->kind == PROGRAM_RECORD ||
-	    a->type->kind == PROGRAM_ARRAY) {
-		check_fail(c, a, -ENOTSUP, "a value of this type cannot be printed yet");
+	if (!check_is_copyable(a->type)) {
+		check_wrong(c, a, "a value of type %s cannot be printed", a->type);
 		return NULL;
 	}
 	return &type_void;
@@ -153,29 +256,44 @@ static const struct program_type *check_print(struct checker *c, struct node *n)
 static void send_map_action(struct lower *l, struct node *n, enum program_action_kind kind,
 			    struct node *map, s64 first, s64 second)
 {
-	static const struct program_type *const types[] = { &type_s64, &type_s64 };
-	bool print = kind == PROGRAM_PRINT_MAP;
-	s64 action = lower_action(l, n, kind, types, print ? 2 : 0);
+	const struct program_type *types[] = { &type_s64, &type_s64, NULL };
+	bool print = kind == PROGRAM_PRINT_MAP, one = print && map->nr;
+	if (one)
+		types[2] = check_whole_type(l->check, map->map->key);
+	s64 action = one && !types[2] ? -1
+				      : lower_action(l, n, kind, types,
+						     one     ? 3
+						     : print ? 2
+							     : 0);
 	if (action < 0)
 		return;
 	struct lower_record r;
+	struct place key = { 0 };
+	if (one)
+		key = lower_map_key(l, map);
 	l->program->actions.at[action].map = map->map->number;
+	for (struct node *o = map->next; print && o; o = o->next)
+		if (is_options(o))
+			(void)take_options(l->check, o, &l->program->actions.at[action]);
 	lower_record_begin(l, (u32)action, true, &r);
 	if (print) {
 		lower_store(l, value_imm(first), &type_s64, r.fields, &type_s64);
 		lower_store(l, value_imm(second), &type_s64, place_at(r.fields, 8), &type_s64);
 	}
+	if (one)
+		lower_copy(l, place_at(r.fields, 16), key, type_room(map->map->key));
 	lower_record_end(l, &r);
 }
 
 static struct value lower_print(struct lower *l, struct node *n)
 {
-	struct node *a = n->list;
-	if (a->kind == NODE_MAP && !a->nr) {
+	struct node *a = n->c ? n->c : n->list;
+	bool picture = a->kind == NODE_MAP && is_picture(a->map->value);
+	if (a->kind == NODE_MAP && (!a->nr || picture)) {
 		s64 top = 0, div = 0;
-		if (a->next) {
+		if (a->next && !is_options(a->next)) {
 			(void)!check_constant(l->check, a->next, &top);
-			if (a->next->next)
+			if (a->next->next && !is_options(a->next->next))
 				(void)!check_constant(l->check, a->next->next, &div);
 		}
 		send_map_action(l, n, PROGRAM_PRINT_MAP, a, top, div);
@@ -296,7 +414,7 @@ static const struct builtin rows[] = {
 	{ "printf", 1, BUILTIN_ANY, 0, check_printf, lower_printf, NULL, "prints by a format" },
 	{ "errorf", 1, BUILTIN_ANY, 0, check_printf, lower_errorf, NULL, "prints an error" },
 	{ "warnf", 1, BUILTIN_ANY, 0, check_printf, lower_warnf, NULL, "prints a warning" },
-	{ "print", 1, 3, 0, check_print, lower_print, NULL, "prints a value or a map" },
+	{ "print", 1, 4, 0, check_print, lower_print, NULL, "prints a value or a map" },
 	{ "clear", 1, 1, 0, check_whole_map, lower_clear, NULL, "removes all keys of a map" },
 	{ "zero", 1, 1, 0, check_whole_map, lower_zero_map, NULL, "sets all values of a map to 0" },
 	{ "exit", 0, 1, 0, check_exit, lower_exit, NULL, "ends the script" },

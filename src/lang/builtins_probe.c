@@ -3,6 +3,10 @@
 #include "lang/check_impl.h"
 #include "lang/token.h"
 
+#include "base/num.h"
+#include "image/usdt_notes.h"
+
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,11 +19,12 @@ struct regs_layout {
 	u32 nr_args;
 	s32 result, sp, ip;
 	s32 stack_args; /* from the stack pointer to the first argument that is on the stack */
+	s32 mode, mode_mask, mode_user; /* user mode is where these bits of the word are so */
 };
 
 static const struct regs_layout layouts[] = {
-	{ "x86_64", { 112, 104, 96, 88, 72, 64 }, 6, 80, 152, 128, 8 },
-	{ "aarch64", { 0, 8, 16, 24, 32, 40, 48, 56 }, 8, 0, 248, 256, 0 },
+	{ "x86_64", { 112, 104, 96, 88, 72, 64 }, 6, 80, 152, 128, 8, 136, 3, 3 },
+	{ "aarch64", { 0, 8, 16, 24, 32, 40, 48, 56 }, 8, 0, 248, 256, 0, 264, 15, 0 },
 };
 
 static const struct regs_layout *layout_of(const struct lang_input *in)
@@ -50,14 +55,111 @@ static bool has_regs(const struct program_probe *p)
 	}
 }
 
+/* Its place in struct pt_regs; -1: no such register. */
+static s32 register_offset(const struct regs_layout *y, const char *name)
+{
+	static const char *const x86[] = { "r15", "r14",     "r13", "r12", "bp",    "bx", "r11",
+					   "r10", "r9",	     "r8",  "ax",  "cx",    "dx", "si",
+					   "di",  "orig_ax", "ip",  "cs",  "flags", "sp", "ss" };
+	u64 nr;
+	if (!strcmp(name, "ip") || !strcmp(name, "pc"))
+		return y->ip;
+	if (!strcmp(name, "sp"))
+		return y->sp;
+	if (!strcmp(y->machine, "aarch64"))
+		return (name[0] == 'r' || name[0] == 'x') && !num_parse_u64(name + 1, 10, &nr) &&
+				       nr < 31
+			       ? (s32)nr * 8
+			       : -1;
+	for (u32 i = 0; i < ARRAY_SIZE(x86); i++)
+		if (!strcmp(name, x86[i]))
+			return (s32)i * 8;
+	return -1;
+}
+
+/* Argument nr of the sites of a USDT probe: what the kernel's language says about it. false: there is none. */
+static bool usdt_argument(const struct lang_input *in, const struct program_probe *p, u32 nr,
+			  struct usdt_arg *ret, struct strbuf *fetch)
+{
+	const struct regs_layout *y = layout_of(in);
+	const char *at = p->arguments;
+	if (!y || !at)
+		return false;
+	for (u32 i = 0; i <= nr; i++) {
+		strbuf_reset(fetch);
+		if (!usdt_next_arg(strcmp(y->machine, "x86_64") ? EM_AARCH64 : EM_X86_64, &at, ret,
+				   fetch))
+			return false;
+	}
+	return !fetch->err;
+}
+
+static const struct program_type *check_usdt_arg(struct checker *c, struct node *n)
+{
+	struct strbuf fetch;
+	struct usdt_arg a = { 0 };
+	const struct program_probe *p = c->probe;
+	strbuf_init(&fetch);
+	bool there = usdt_argument(c->in, p, (u32)(n->text[3] - '0'), &a, &fetch);
+	strbuf_done(&fetch);
+	if (!p->arguments)
+		check_fail(c, n, -ENOENT,
+			   "the arguments of %s are not known: there is no such probe", p->text);
+	else if (!there)
+		check_fail(c, n, -EINVAL, "%s has no %s: its arguments are '%s'", p->text, n->text,
+			   p->arguments);
+	else if (a.why_not)
+		check_fail(c, n, -ENOTSUP, "%s cannot be read: %s", n->text, a.why_not);
+	/* Of 64 bits whatever the site: a map has one type for all. */
+	return c->err ? NULL : type_int(8, a.is_signed);
+}
+
+/* "%di", "+16(%bp)", "\\5" */
+static struct value lower_usdt_arg(struct lower *l, struct node *n)
+{
+	struct strbuf fetch;
+	struct usdt_arg a = { 0 };
+	const struct regs_layout *y = layout_of(l->in);
+	int r = ir_reg(l->ir);
+	s64 offset = 0;
+	strbuf_init(&fetch);
+	bool there = usdt_argument(l->in, l->probe, (u32)(n->text[3] - '0'), &a, &fetch);
+	const char *text = strbuf_cstr(&fetch), *name = strchr(text, '%');
+	if (there && *text == '\\' && !num_parse_s64(text + 1, 0, &offset)) {
+		strbuf_done(&fetch);
+		return value_imm(offset);
+	}
+	char reg[16] = "", number[32] = "";
+	snprintf(reg, sizeof(reg), "%.*s", (int)strcspn(name ? name + 1 : "", ")"),
+		 name ? name + 1 : "");
+	snprintf(number, sizeof(number), "%.*s", (int)strcspn(text, "("), text);
+	s32 place = there ? register_offset(y, reg) : -1;
+	bool memory = *text != '%';
+	if (place < 0 || (memory && num_parse_s64(number + (*number == '+'), 0, &offset)))
+		lower_fail(l, n, -ENOTSUP, "%s is in a place that is not known: %s", n->text, text);
+	strbuf_done(&fetch);
+	if (l->err)
+		return value_imm(0);
+	const struct program_type *t = type_int(a.bytes, a.is_signed);
+	ir_load(l->ir, r, l->ctx, place, 8);
+	if (memory)
+		return value_of(lower_read(l, r, (s32)offset, t, false));
+	lower_fit(l, r, t);
+	return value_of(r);
+}
+
 static const struct program_type *check_arg(struct checker *c, struct node *n)
 {
 	enum program_provider p = c->probe->provider;
+	if (p == PROGRAM_USDT)
+		return check_usdt_arg(c, n);
+	if (p == PROGRAM_FENTRY || p == PROGRAM_FEXIT) {
+		check_fail(c, n, -EINVAL, "%s has its arguments by name: args.NAME", c->probe->text);
+		diag_hint(c->diag, "'sonde run -lv %s' lists them", c->probe->text);
+		return NULL;
+	}
 	if (p != PROGRAM_KPROBE && p != PROGRAM_UPROBE && p != PROGRAM_RAW_TRACEPOINT) {
-		check_fail(c, n,
-			   p == PROGRAM_USDT || p == PROGRAM_FENTRY || p == PROGRAM_FEXIT ? -ENOTSUP
-											  : -EINVAL,
-			   "%s has no %s", c->probe->text, n->text);
+		check_fail(c, n, -EINVAL, "%s has no %s", c->probe->text, n->text);
 		return NULL;
 	}
 	if (p != PROGRAM_RAW_TRACEPOINT && !layout_of(c->in)) {
@@ -70,6 +172,8 @@ static const struct program_type *check_arg(struct checker *c, struct node *n)
 static struct value lower_arg(struct lower *l, struct node *n)
 {
 	u32 nr = (u32)(n->text[3] - '0');
+	if (l->probe->provider == PROGRAM_USDT)
+		return lower_usdt_arg(l, n);
 	int r = ir_reg(l->ir);
 	if (l->probe->provider == PROGRAM_RAW_TRACEPOINT) {
 		ir_load(l->ir, r, l->ctx, (s32)nr * 8, 8);
@@ -226,16 +330,43 @@ static const struct program_type *check_reg(struct checker *c, struct node *n)
 		check_fail(c, n, -EINVAL, "expected the name of a register");
 		return NULL;
 	}
-	const char *s = n->list->text;
-	if (!strcmp(s, "ip") || !strcmp(s, "pc"))
-		n->number = y->ip;
-	else if (!strcmp(s, "sp"))
-		n->number = y->sp;
-	else {
-		check_fail(c, n->list, -ENOTSUP, "register '%s' is not supported yet", s);
+	s32 offset = register_offset(y, n->list->text);
+	if (offset < 0) {
+		check_fail(c, n->list, -EINVAL, "no register '%s' on %s", n->list->text, y->machine);
 		return NULL;
 	}
+	n->number = offset;
 	return &type_u64;
+}
+
+static const struct program_type *check_usermode(struct checker *c, struct node *n)
+{
+	enum program_provider p = c->probe->provider;
+	if (p != PROGRAM_PROFILE && p != PROGRAM_SOFTWARE && p != PROGRAM_HARDWARE &&
+	    p != PROGRAM_WATCHPOINT) {
+		check_fail(c, n, -EINVAL,
+			   "usermode needs a profile, software, hardware or watchpoint probe");
+		return NULL;
+	}
+	if (!layout_of(c->in)) {
+		check_fail(c, n, -ENOTSUP, "usermode is not known for this machine");
+		return NULL;
+	}
+	return type_int(1, false);
+}
+
+static struct value lower_usermode(struct lower *l, struct node *n)
+{
+	const struct regs_layout *y = layout_of(l->in);
+	int r = ir_reg(l->ir), yes = ir_reg(l->ir), end = ir_label(l->ir);
+	(void)n;
+	ir_load(l->ir, r, l->ctx, y->mode, 8);
+	ir_alu_imm(l->ir, BPF_AND, r, y->mode_mask);
+	ir_imm(l->ir, yes, 1);
+	ir_if_imm(l->ir, BPF_JEQ, r, y->mode_user, end);
+	ir_imm(l->ir, yes, 0);
+	ir_place_label(l->ir, end);
+	return value_of(yes);
 }
 
 static struct value lower_register(struct lower *l, struct node *n)
@@ -292,6 +423,8 @@ static const struct builtin rows[] = {
 	{ "probe", 0, 0, BUILTIN_VALUE, check_probe, lower_probe, NULL, "name of the probe" },
 	{ "func", 0, 0, BUILTIN_VALUE, check_func, lower_func, NULL, "name of the function" },
 	{ "kaddr", 1, 1, 0, check_kaddr, lower_kaddr, NULL, "address of a kernel symbol" },
+	{ "usermode", 0, 0, BUILTIN_VALUE, check_usermode, lower_usermode, NULL,
+	  "whether the CPU was in user mode" },
 	{ "reg", 1, 1, 0, check_reg, lower_register, NULL, "register of the CPU" },
 };
 

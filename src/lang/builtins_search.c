@@ -16,38 +16,39 @@ static const struct program_type *check_strcontains(struct checker *c, struct no
 	if (!a->type || !b->type)
 		return NULL;
 	if (a->type->kind != PROGRAM_STRING || b->type->kind != PROGRAM_STRING) {
-		check_fail(c, n, -EINVAL, "strcontains() takes two strings");
+		check_fail(c, n, -EINVAL, "%s() takes two strings", n->text);
 		return NULL;
 	}
 	if (b->kind != NODE_STRING || strlen(b->text) > 64) {
-		check_fail(
-			c, b,
-			-ENOTSUP, "strcontains() looks for a constant string of up to 64 bytes only, for now");
+		check_fail(c, b, -ENOTSUP,
+			   "%s() looks for a constant string of up to 64 bytes only, for now",
+			   n->text);
 		return NULL;
 	}
-	return &type_bool;
+	return strcmp(n->text, "strstr") ? &type_bool : &type_s64;
 }
 
 /*
  * Shift-and: bit k of the state is set when the last k + 1 bytes are the first of the needle. One step a byte, whatever the needle: a table
  * says where each byte occurs in it.
  */
-static struct value lower_strcontains(struct lower *l, struct node *n)
+static struct value lower_search(struct lower *l, struct node *n)
 {
 	struct ir *ir = l->ir;
 	const char *needle = n->list->next->text;
 	u32 len = (u32)strlen(needle), size = type_room(n->list->type);
 	u64 table[256] = { 0 };
 	struct value s = lower_expr(l, n->list);
+	bool where = n->type->kind == PROGRAM_INT; /* strstr(): where it begins, or -1 */
 	if (!len)
-		return value_imm(1);
+		return value_imm(!where);
 	for (u32 i = 0; i < len; i++)
 		table[(u8)needle[i]] |= 1ull << i;
 	int found = ir_reg(ir), state = ir_reg(ir), i = ir_reg(ir), p = ir_reg(ir), x = ir_reg(ir);
 	int at = ir_reg(ir), bit = ir_reg(ir), again = ir_label(ir), end = ir_label(ir),
 	    yes = ir_label(ir);
 	u32 off = lower_data(l, table, sizeof(table));
-	ir_imm(ir, found, 0);
+	ir_imm(ir, found, where ? -1 : 0);
 	ir_imm(ir, state, 0);
 	ir_imm(ir, bit, (s64)(1ull << (len - 1)));
 	ir_imm(ir, i, 0);
@@ -68,7 +69,12 @@ static struct value lower_strcontains(struct lower *l, struct node *n)
 	ir_if_imm(ir, BPF_JLT, i, size, again);
 	ir_jump(ir, end);
 	ir_place_label(ir, yes);
-	ir_imm(ir, found, 1);
+	if (where) {
+		ir_mov(ir, found, i);
+		ir_alu_imm(ir, BPF_SUB, found, len - 1);
+	} else {
+		ir_imm(ir, found, 1);
+	}
 	ir_place_label(ir, end);
 	return value_of(found);
 }
@@ -138,9 +144,11 @@ static const struct program_type *check_macaddr(struct checker *c, struct node *
 static struct value lower_macaddr(struct lower *l, struct node *n)
 {
 	struct place to = lower_dest(l, n->type, NULL);
-	int at = lower_reg(l, n->list);
+	struct value v = lower_address(l, lower_expr(l, n->list));
+	int at = ir_reg(l->ir);
+	ir_lea(l->ir, at, v.reg, v.off);
 	lower_zero(l, to, 8);
-	lower_read_bytes(l, to, 6, ir_arg_reg(at), false, false);
+	lower_read_bytes(l, to, 6, ir_arg_reg(at), false, v.own);
 	return place_value(to);
 }
 
@@ -216,8 +224,10 @@ static struct value no_value(struct lower *l, struct node *n)
 }
 
 static const struct builtin rows[] = {
-	{ "strcontains", 2, 2, 0, check_strcontains, lower_strcontains, NULL,
+	{ "strcontains", 2, 2, 0, check_strcontains, lower_search, NULL,
 	  "whether a string contains another" },
+	{ "strstr", 2, 2, 0, check_strcontains, lower_search, NULL,
+	  "where a string is in another, or -1" },
 	{ "strerror", 1, 1, 0, check_text_of, lower_strerror, NULL, "text of an errno" },
 	{ "signal_name", 1, 1, 0, check_text_of, lower_signal_name, NULL, "name of a signal" },
 	{ "macaddr", 1, 1, 0, check_macaddr, lower_macaddr, NULL, "MAC address as text" },

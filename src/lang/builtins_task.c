@@ -90,16 +90,17 @@ static const struct program_type *check_nsecs(struct checker *c, struct node *n)
 		s64 helper;
 	} clocks[] = { { "boot", HELPER_KTIME_BOOT },
 		       { "monotonic", HELPER_KTIME },
-		       { "tai", HELPER_KTIME_TAI } };
+		       { "tai", HELPER_KTIME_TAI },
+		       { "sw_tai", HELPER_KTIME_TAI } };
 	n->number = HELPER_KTIME_BOOT;
 	if (!n->nr)
 		return &type_u64;
-	for (size_t i = 0; i < ARRAY_SIZE(clocks); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(clocks) && n->list->kind == NODE_IDENT; i++)
 		if (!strcmp(n->list->text, clocks[i].name)) {
 			n->number = clocks[i].helper;
 			return &type_u64;
 		}
-	check_fail(c, n->list, -ENOTSUP, "unknown clock '%s'", n->list->text);
+	check_fail(c, n->list, -EINVAL, "the clocks are boot, monotonic, tai and sw_tai");
 	return NULL;
 }
 
@@ -215,14 +216,36 @@ static const struct program_type *check_pcomm(struct checker *c, struct node *n)
 	return check_chain(c, n, members, 2);
 }
 
+static const struct program_type *check_leader_tid(struct checker *c, struct node *n)
+{
+	static const char *const members[] = { "group_leader", "pid" };
+	return check_chain(c, n, members, 2);
+}
+
+static const struct program_type *check_leader_comm(struct checker *c, struct node *n)
+{
+	static const char *const members[] = { "group_leader", "comm" };
+	return check_chain(c, n, members, 2);
+}
+
+/* pid(init): as the first namespace numbers it, which is what pid is anyway. */
+static const struct program_type *check_pid(struct checker *c, struct node *n)
+{
+	if (!n->nr || (n->list->kind == NODE_IDENT && !strcmp(n->list->text, "init")))
+		return &type_u32;
+	check_fail(c, n->list, -ENOTSUP,
+		   "%s() knows the numbers of the first namespace only: %s(init)", n->text, n->text);
+	return NULL;
+}
+
 static struct value lower_chain(struct lower *l, struct node *n)
 {
 	return lower_expr(l, n->a);
 }
 
 static const struct builtin rows[] = {
-	{ "pid", 0, 0, BUILTIN_VALUE, check_u32, lower_pid, NULL, "process ID" },
-	{ "tid", 0, 0, BUILTIN_VALUE, check_u32, lower_tid, NULL, "thread ID" },
+	{ "pid", 0, 1, BUILTIN_VALUE, check_pid, lower_pid, NULL, "process ID" },
+	{ "tid", 0, 1, BUILTIN_VALUE, check_pid, lower_tid, NULL, "thread ID" },
 	{ "uid", 0, 0, BUILTIN_VALUE, check_u32, lower_uid, NULL, "user ID" },
 	{ "gid", 0, 0, BUILTIN_VALUE, check_u32, lower_gid, NULL, "group ID" },
 	{ "comm", 0, 0, BUILTIN_VALUE, check_comm, lower_comm, NULL, "name of the thread" },
@@ -237,6 +260,10 @@ static const struct builtin rows[] = {
 	{ "jiffies", 0, 0, BUILTIN_VALUE, check_u64, lower_jiffies, NULL, "ticks since boot" },
 	{ "ppid", 0, 0, BUILTIN_VALUE, check_ppid, lower_chain, NULL, "process ID of the parent" },
 	{ "pcomm", 0, 0, BUILTIN_VALUE, check_pcomm, lower_chain, NULL, "name of the parent" },
+	{ "leader_tid", 0, 0, BUILTIN_VALUE, check_leader_tid, lower_chain, NULL,
+	  "thread ID of the first thread" },
+	{ "leader_comm", 0, 0, BUILTIN_VALUE, check_leader_comm, lower_chain, NULL,
+	  "name of the first thread" },
 	{ "cgroup", 0, 0, BUILTIN_VALUE, check_u64, lower_cgroup, NULL, "ID of the cgroup" },
 	{ "curtask", 0, 0, BUILTIN_VALUE, check_curtask, lower_curtask, NULL,
 	  "address of the task_struct" },

@@ -119,7 +119,9 @@ static struct value lower_buf(struct lower *l, struct node *n)
 	bool output;
 	s64 known;
 	struct place to = lower_dest(l, n->type, &output);
-	int address = lower_reg(l, n->list), len = ir_reg(l->ir);
+	struct value v = lower_address(l, lower_expr(l, n->list));
+	int address = ir_reg(l->ir), len = ir_reg(l->ir);
+	ir_lea(l->ir, address, v.reg, v.off);
 	struct ir_arg size = ir_arg_imm(n->number);
 	if (n->nr == 2 && !check_constant(l->check, n->list->next, &known)) {
 		len = bounded(l, n->list->next, 0, (u32)n->number);
@@ -241,6 +243,7 @@ static const struct program_type *check_stack(struct checker *c, struct node *n)
 	s64 limit = 127;
 	if (!t)
 		return NULL;
+	t->stack_mode = c->program->config.stack_mode;
 	t->kind = !strcmp(n->text, "ustack") ? PROGRAM_USTACK : PROGRAM_KSTACK;
 	t->size = sizeof(struct program_stack);
 	if (a && a->kind == NODE_IDENT) {
@@ -350,11 +353,18 @@ static struct value lower_ntop(struct lower *l, struct node *n)
 	bool wide = array && a->type->size == 16;
 	struct value family =
 		n->nr == 2 ? lower_expr(l, n->list) : value_imm(wide ? AF_INET6 : AF_INET);
-	int f = value_reg(l, family), v = lower_reg(l, a);
+	int f = value_reg(l, family), v = ir_reg(l->ir);
+	struct value at = lower_expr(l, a);
+	if (array) {
+		at = lower_address(l, at);
+		ir_lea(l->ir, v, at.reg, at.off);
+	} else {
+		ir_mov(l->ir, v, value_reg(l, at));
+	}
 	lower_zero(l, to, 24);
 	ir_store(l->ir, to.base, to.off, f, 4);
 	if (array)
-		read_text(l, place_at(to, 4), ir_arg_imm(a->type->size), v, false);
+		lower_read_bytes(l, place_at(to, 4), a->type->size, ir_arg_reg(v), false, at.own);
 	else
 		ir_store(l->ir, to.base, to.off + 4, v, 4);
 	return place_value(to);
@@ -386,12 +396,17 @@ static const struct program_type *check_cgroup_path(struct checker *c, struct no
 {
 	if (!check_number(c, n->list))
 		return NULL;
-	if (n->nr == 2) {
-		check_fail(c, n->list->next, -ENOTSUP,
-			   "the filter of cgroup_path() is not supported yet");
+	struct program_type *t = arena_zalloc(c->arena, sizeof(*t));
+	if (n->nr == 2 && n->list->next->kind != NODE_STRING) {
+		check_fail(c, n->list->next, -EINVAL,
+			   "the hierarchy has to be a string: cgroup_path(cgroup, \"unified\")");
 		return NULL;
 	}
-	return type_plain(c->arena, PROGRAM_CGROUP_PATH, 8);
+	if (t)
+		*t = (struct program_type){ .kind = PROGRAM_CGROUP_PATH,
+					    .size = 8,
+					    .format = n->nr == 2 ? n->list->next->text : NULL };
+	return t;
 }
 
 static struct value lower_cgroup_path(struct lower *l, struct node *n)
@@ -450,7 +465,9 @@ static const struct program_type *check_signal(struct checker *c, struct node *n
 static struct value lower_signal(struct lower *l, struct node *n)
 {
 	struct value v = n->number ? value_imm(n->number) : lower_expr(l, n->list);
-	ir_call(l->ir, IR_NONE, HELPER_SIGNAL, 1, (struct ir_arg[]){ ir_arg_reg(value_reg(l, v)) });
+	bool thread = !strcmp(n->text, "signal_thread");
+	ir_call(l->ir, IR_NONE, thread ? HELPER_SIGNAL_THREAD : HELPER_SIGNAL, 1,
+		(struct ir_arg[]){ ir_arg_reg(value_reg(l, v)) });
 	return value_imm(0);
 }
 
@@ -471,6 +488,8 @@ static const struct builtin rows[] = {
 	{ "boot", 0, 0, BUILTIN_VALUE, check_mode, lower_mode, NULL, "clock of nsecs()" },
 	{ "monotonic", 0, 0, BUILTIN_VALUE, check_mode, lower_mode, NULL, "clock of nsecs()" },
 	{ "tai", 0, 0, BUILTIN_VALUE, check_mode, lower_mode, NULL, "clock of nsecs()" },
+	{ "sw_tai", 0, 0, BUILTIN_VALUE, check_mode, lower_mode, NULL, "clock of nsecs()" },
+	{ "init", 0, 0, BUILTIN_VALUE, check_mode, lower_mode, NULL, "namespace of pid()" },
 	{ "ntop", 1, 2, 0, check_ntop, lower_ntop, NULL, "IP address as text" },
 	{ "strftime", 2, 2, 0, check_strftime, lower_strftime, NULL, "time as text" },
 	{ "cgroup_path", 1, 2, 0, check_cgroup_path, lower_cgroup_path, NULL, "path of a cgroup" },
@@ -479,6 +498,8 @@ static const struct builtin rows[] = {
 	{ "uptr", 1, 1, 0, check_same, lower_same, NULL, "address of the process" },
 	{ "signal", 1, 1, BUILTIN_UNSAFE, check_signal, lower_signal, NULL,
 	  "sends a signal to the process" },
+	{ "signal_thread", 1, 1, BUILTIN_UNSAFE, check_signal, lower_signal, NULL,
+	  "sends a signal to the thread" },
 };
 
 const struct builtin_group builtins_text = { rows, ARRAY_SIZE(rows) };

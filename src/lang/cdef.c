@@ -69,6 +69,19 @@ static struct cdef_member *add_member(struct parser *p, struct cdef *d, struct t
 	return m;
 }
 
+static void parse_counts(struct parser *p, struct cdef_member *m)
+{
+	while (parse_take(p, TOKEN_LBRACKET)) {
+		if (m->nr_counts == ARRAY_SIZE(m->counts)) {
+			parse_fail(p, -E2BIG, "an array of more than %zu dimensions",
+				   ARRAY_SIZE(m->counts));
+			return;
+		}
+		m->counts[m->nr_counts++] = parse_small(p, 1 << 20);
+		parse_expect(p, TOKEN_RBRACKET, "']'");
+	}
+}
+
 static void parse_declarators(struct parser *p, struct cdef *d, struct type_spec *spec,
 			      struct cdef *inner)
 {
@@ -91,11 +104,8 @@ static void parse_declarators(struct parser *p, struct cdef *d, struct type_spec
 			return;
 		m->name = p->t.text;
 		parse_expect(p, TOKEN_IDENT, "the name of a member");
-		if (parse_take(p, TOKEN_LBRACKET)) {
-			m->count = parse_small(p, 1 << 20);
-			parse_expect(p, TOKEN_RBRACKET, "']'");
-			if (p->t.kind == TOKEN_LBRACKET)
-				parse_fail(p, -ENOTSUP, "arrays of arrays are not supported yet");
+		if (p->t.kind == TOKEN_LBRACKET) {
+			parse_counts(p, m);
 		} else if (parse_take(p, TOKEN_COLON)) {
 			m->bits = (s32)parse_small(p, 64);
 		}
@@ -143,9 +153,19 @@ static struct cdef *parse_struct(struct parser *p)
 static void parse_enum(struct parser *p)
 {
 	s64 value = 0;
+	struct cdef_enum *e = NULL;
 	parse_next(p);
-	if (p->t.kind == TOKEN_IDENT)
+	if (p->t.kind == TOKEN_IDENT) {
+		e = arena_zalloc(p->arena, sizeof(*e));
+		if (!e) {
+			p->err = -ENOMEM;
+			return;
+		}
+		e->name = p->t.text;
+		e->next = p->script->enums;
+		p->script->enums = e;
 		parse_next(p);
+	}
 	parse_expect(p, TOKEN_LBRACE, "'{'");
 	while (!p->err && p->t.kind != TOKEN_RBRACE) {
 		struct cdef_constant *k = arena_zalloc(p->arena, sizeof(*k));
@@ -163,6 +183,7 @@ static void parse_enum(struct parser *p)
 			parse_expect(p, TOKEN_INT, "a number");
 		}
 		k->value = value;
+		k->of = e;
 		value = (s64)((u64)value + 1);
 		k->next = p->script->constants;
 		p->script->constants = k;
@@ -172,10 +193,33 @@ static void parse_enum(struct parser *p)
 	parse_expect(p, TOKEN_RBRACE, "'}'");
 }
 
+static void parse_typedef(struct parser *p)
+{
+	struct cdef_alias *a = arena_zalloc(p->arena, sizeof(*a));
+	parse_next(p);
+	if (!a) {
+		p->err = -ENOMEM;
+		return;
+	}
+	if (is_definition(p))
+		a->inner = parse_struct(p);
+	else
+		a->spec = parse_type(p);
+	a->name = p->t.text;
+	if (p->err || !parse_expect(p, TOKEN_IDENT, "the name of the type"))
+		return;
+	if (p->t.kind == TOKEN_LBRACKET)
+		parse_fail(p, -ENOTSUP, "a typedef of an array is not supported");
+	a->next = p->script->aliases;
+	p->script->aliases = a;
+}
+
 void cdef_parse(struct parser *p)
 {
 	if (parse_word(p, "enum"))
 		parse_enum(p);
+	else if (parse_word(p, "typedef"))
+		parse_typedef(p);
 	else
 		(void)parse_struct(p);
 	if (!p->err)
@@ -229,21 +273,19 @@ static const struct program_type *member_type(struct checker *c, struct cdef *d,
 		return NULL;
 	}
 	*align = align_of(t, inner);
-	if (!m->count)
-		return t;
-	if (m->spec && !m->spec->stars && !strcmp(m->spec->name, "char"))
-		return type_plain(c->arena, PROGRAM_STRING, m->count);
-	struct program_type *array = arena_zalloc(c->arena, sizeof(*array));
-	struct program_field *f = arena_zalloc(c->arena, sizeof(*f));
-	if (!array || !f || t->size > (1u << 24) / m->count) {
-		bad_member(c, d, m, "is too large");
-		return NULL;
+	u32 left = m->nr_counts;
+	bool text = left && m->spec && !m->spec->stars && !strcmp(m->spec->name, "char");
+	if (text && m->counts[left - 1])
+		t = type_plain(c->arena, PROGRAM_STRING, m->counts[--left]);
+	while (left && t) {
+		u32 count = m->counts[--left];
+		if (count && t->size > (1u << 24) / count) {
+			bad_member(c, d, m, "is too large");
+			return NULL;
+		}
+		t = type_array(c->arena, t, count);
 	}
-	f->type = t;
-	*array = (struct program_type){
-		.kind = PROGRAM_ARRAY, .fields = f, .nr = m->count, .size = m->count * t->size
-	};
-	return array;
+	return t;
 }
 
 struct cdef_layout {
@@ -335,8 +377,57 @@ static const struct program_type *lay_out(struct checker *c, struct cdef *d)
 	return c->err ? NULL : d->type;
 }
 
+static const struct program_type *enum_type(struct checker *c, const char *name)
+{
+	struct cdef_enum *e = c->script->enums;
+	while (e && strcmp(e->name, name))
+		e = e->next;
+	if (!e || e->type)
+		return e ? e->type : NULL;
+	u32 nr = 0;
+	for (const struct cdef_constant *k = c->script->constants; k; k = k->next)
+		nr += k->of == e;
+	struct program_field *f = arena_array(c->arena, nr + 1, sizeof(*f));
+	struct program_type *t = arena_zalloc(c->arena, sizeof(*t));
+	if (!f || !t) {
+		c->err = -ENOMEM;
+		return NULL;
+	}
+	*t = (struct program_type){
+		.kind = PROGRAM_ENUM, .size = 4, .name = e->name, .fields = f, .nr = nr
+	};
+	for (const struct cdef_constant *k = c->script->constants; k; k = k->next) {
+		if (k->of != e)
+			continue;
+		f[--nr] = (struct program_field){ .name = k->name, .offset = k->value };
+		t->is_signed |= k->value < 0;
+		if (k->value > (t->is_signed ? INT32_MAX : UINT32_MAX) || k->value < INT32_MIN)
+			t->size = 8;
+	}
+	e->type = t;
+	return t;
+}
+
+static const struct program_type *alias_type(struct checker *c, const char *name)
+{
+	struct cdef_alias *a = c->script->aliases;
+	while (a && (a->busy || strcmp(a->name, name)))
+		a = a->next;
+	if (!a)
+		return NULL;
+	a->busy = true; /* typedef struct x x */
+	const struct program_type *t = a->inner ? lay_out(c, a->inner) : check_type_spec(c, a->spec);
+	a->busy = false;
+	return t;
+}
+
 const struct program_type *cdef_type(struct checker *c, const char *name)
 {
+	if (!strncmp(name, "enum ", 5))
+		return enum_type(c, name + 5);
+	const struct program_type *alias = alias_type(c, name);
+	if (alias || c->err)
+		return alias;
 	struct cdef *d = find_def(c, name);
 	return d ? lay_out(c, d) : NULL;
 }

@@ -8,7 +8,8 @@ struct cdef_member {
 	const char *name; /* NULL: an anonymous struct or union */
 	struct type_spec *spec; /* or inner */
 	struct cdef *inner;
-	u32 count; /* of an array; 0: none */
+	u32 counts[4]; /* of an array, the outermost first; 0: none */
+	u32 nr_counts;
 	s32 bits; /* -1: no bitfield */
 	struct cdef_member *next;
 };
@@ -28,11 +29,27 @@ struct cdef {
 struct cdef_constant {
 	const char *name;
 	s64 value;
+	const struct cdef_enum *of; /* NULL: of an enum without a name */
 	struct cdef_constant *next;
 };
 
-/* The next word is struct, union or enum. */
+struct cdef_enum {
+	const char *name;
+	const struct program_type *type; /* by check */
+	struct cdef_enum *next;
+};
+
+/* typedef spec name; or of a struct that is defined in it: inner. */
+struct cdef_alias {
+	const char *name;
+	struct type_spec *spec;
+	struct cdef *inner;
+	bool busy; /* being looked up */
+	struct cdef_alias *next;
+};
+
+/* The next word is struct, union, enum or typedef. */
 void cdef_parse(struct parser *p);
-/* NULL: the script defines no such struct; or an error was added. name: "struct x", or "x". */
+/* NULL: the script defines no such type; or an error was added. name: "struct x", "enum x" or "x". */
 const struct program_type *cdef_type(struct checker *c, const char *name);
 bool cdef_find_constant(const struct checker *c, const char *name, s64 *ret);

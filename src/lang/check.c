@@ -163,7 +163,8 @@ bool check_constant(const struct checker *c, const struct node *n, s64 *ret)
 		       check_constant(c, n->b, &b) &&
 		       check_fold(n->op, a, b, check_signed_op(n->a, n->b), ret);
 	case NODE_CAST:
-		if (!n->type || n->type->kind != PROGRAM_INT || !check_constant(c, n->a, &a))
+		if (!n->type || (n->type->kind != PROGRAM_INT && n->type->kind != PROGRAM_ENUM) ||
+		    !check_constant(c, n->a, &a))
 			return false;
 		*ret = check_fit(a, n->type);
 		return true;
@@ -175,16 +176,40 @@ s64 check_fit(s64 v, const struct program_type *t)
 {
 	if (t->kind == PROGRAM_BOOL)
 		return v != 0;
-	if (t->kind != PROGRAM_INT || t->size == 8)
+	if ((t->kind != PROGRAM_INT && t->kind != PROGRAM_ENUM) || t->size == 8)
 		return v;
 	u32 shift = 64 - t->size * 8;
 	return t->is_signed ? (s64)((u64)v << shift) >> shift : (s64)((u64)v << shift >> shift);
+}
+
+/* The stars and the [N] behind a type. */
+static const struct program_type *spec_suffix(struct checker *c, const struct type_spec *s,
+					      const struct program_type *t)
+{
+	struct node at = { .start = s->start, .len = s->len };
+	for (u32 i = 0; i < s->stars && t; i++)
+		t = type_pointer(c->arena, t);
+	if (t == &type_void) {
+		check_fail(c, &at, -EINVAL, "a value cannot be of type void");
+		return NULL;
+	}
+	if (!s->count || !t)
+		return t;
+	if (!t->size || s->count > (1u << 16) / t->size) {
+		check_fail(c, &at, -E2BIG, "the array is too large");
+		return NULL;
+	}
+	return type_array(c->arena, t, s->count);
 }
 
 const struct program_type *check_type_spec(struct checker *c, const struct type_spec *s)
 {
 	struct node at = { .start = s->start, .len = s->len };
 	const struct program_type *t = NULL;
+	if (s->of) {
+		t = check_expr(c, s->of);
+		return t && (s->stars || s->count) ? spec_suffix(c, s, t) : t;
+	}
 	if (!strcmp(s->name, "string"))
 		return s->stars ? NULL
 				: type_string(c->arena,
@@ -201,17 +226,7 @@ const struct program_type *check_type_spec(struct checker *c, const struct type_
 		check_fail(c, &at, -EINVAL, "unknown type '%s'", s->name);
 		return NULL;
 	}
-	for (u32 i = 0; i < s->stars && t; i++)
-		t = type_pointer(c->arena, t);
-	if (s->count) {
-		check_fail(c, &at, -ENOTSUP, "casts to arrays are not supported yet");
-		return NULL;
-	}
-	if (t == &type_void) {
-		check_fail(c, &at, -EINVAL, "a value cannot be of type void");
-		return NULL;
-	}
-	return t;
+	return spec_suffix(c, s, t);
 }
 
 /* Where a number is expected, an aggregate that is one is read. */
@@ -261,8 +276,11 @@ static const struct program_type *check_unary(struct checker *c, struct node *n)
 		return NULL;
 	if (n->op == TOKEN_MUL)
 		return check_deref(c, n);
+	if (n->op == TOKEN_AND && n->a->kind == NODE_MEMBER && n->a->field &&
+	    n->a->a->type->kind != PROGRAM_TUPLE && !n->a->field->bit_size && !n->a->field->location)
+		return type_pointer(c->arena, t);
 	if (n->op == TOKEN_AND) {
-		check_fail(c, n, -ENOTSUP, "addresses of variables and maps are not supported yet");
+		check_fail(c, n, -ENOTSUP, "only members of structs have an address here");
 		return NULL;
 	}
 	if (!check_number(c, n->a))
@@ -279,6 +297,8 @@ static const struct program_type *compare_type(struct checker *c, struct node *n
 	if (type_is_scalar(a) && type_is_scalar(b))
 		return &type_bool;
 	if (equality && a->kind == PROGRAM_STRING && b->kind == PROGRAM_STRING)
+		return &type_bool;
+	if (equality && (a->kind == PROGRAM_TUPLE || a->kind == PROGRAM_ARRAY) && type_equal(a, b))
 		return &type_bool;
 	struct strbuf s;
 	strbuf_init(&s);
@@ -327,17 +347,22 @@ static const struct program_type *check_ternary(struct checker *c, struct node *
 	const struct node *first = n->b ? n->b : n->a;
 	const struct program_type *t =
 		type_join(c->arena, b, e, check_is_literal(first), check_is_literal(n->c));
-	if (!t || t->kind == PROGRAM_VOID || type_is_aggregate(t) || t->kind == PROGRAM_RECORD ||
-	    t->kind == PROGRAM_ARRAY) {
+	if (!t || t->kind == PROGRAM_VOID || type_is_aggregate(t) || type_is_raw(t)) {
 		check_fail(c, n, -EINVAL, "the two sides of '?:' have different types");
 		return NULL;
 	}
 	return t;
 }
 
+bool check_is_copyable(const struct program_type *t)
+{
+	return t->kind != PROGRAM_VOID && !type_is_aggregate(t) && (!type_is_raw(t) || t->size);
+}
+
 static const struct program_type *check_tuple(struct checker *c, struct node *n)
 {
-	const struct program_type *types[32];
+	const struct program_type *types[32] = { NULL };
+	const char *names[32] = { NULL };
 	u32 nr = 0;
 	for (struct node **at = &n->list; *at; at = &(*at)->next) {
 		const struct program_type *t = check_value(c, at);
@@ -347,15 +372,16 @@ static const struct program_type *check_tuple(struct checker *c, struct node *n)
 				   ARRAY_SIZE(types));
 			return NULL;
 		}
-		if (t && (t->kind == PROGRAM_VOID || type_is_aggregate(t) ||
-			  t->kind == PROGRAM_RECORD || t->kind == PROGRAM_ARRAY))
+		if (t && !check_is_copyable(t))
 			return check_wrong(c, e, "a tuple cannot hold a value of type %s", t);
+		names[nr] = e->label;
 		types[nr++] = t;
 	}
 	for (u32 i = 0; i < nr; i++)
 		if (!types[i])
 			return NULL;
-	return type_tuple(c->arena, types, nr);
+	const struct program_type *t = type_tuple(c->arena, types, nr);
+	return t && nr && names[0] ? type_named(c->arena, t, names) : t;
 }
 
 static const struct program_type *check_builtin(struct checker *c, struct node *n)
@@ -411,6 +437,11 @@ static const struct program_type *check_cast(struct checker *c, struct node *n)
 		return NULL;
 	if (to->kind == PROGRAM_STRING && from->kind == PROGRAM_STRING)
 		return to;
+	/* a number as its bytes, and back */
+	if (to->kind == PROGRAM_ARRAY && type_is_scalar(from) && to->size <= 8)
+		return to;
+	if (to->kind == PROGRAM_INT && from->kind == PROGRAM_ARRAY && from->size == to->size)
+		return to;
 	if (!type_is_scalar(to))
 		return check_wrong(c, n, "cannot cast to %s", to);
 	return check_number(c, n->a) ? to : NULL;
@@ -428,11 +459,22 @@ static const struct program_type *check_step(struct checker *c, struct node *n)
 	return t && check_number(c, n->a) ? t : NULL;
 }
 
+/* The name of a typedef looks like that of a value. */
+const struct program_type *check_type_or_value(struct checker *c, struct node *n)
+{
+	if (n->spec)
+		return check_type_spec(c, n->spec);
+	if (n->a && n->a->kind == NODE_IDENT && !builtin_find(n->a->text)) {
+		const struct program_type *t = check_struct(c, n->a->text);
+		if (t || c->err)
+			return t;
+	}
+	return n->a ? check_expr(c, n->a) : NULL;
+}
+
 static const struct program_type *check_sizeof(struct checker *c, struct node *n)
 {
-	const struct program_type *t = n->spec ? check_type_spec(c, n->spec)
-				       : n->a  ? check_expr(c, n->a)
-					       : NULL;
+	const struct program_type *t = check_type_or_value(c, n);
 	if (!t)
 		return NULL;
 	n->number = t->size;
@@ -468,6 +510,8 @@ static const struct program_type *check_by_kind(struct checker *c, struct node *
 	case NODE_STEP: return check_step(c, n);
 	case NODE_SIZEOF: return check_sizeof(c, n);
 	case NODE_OFFSETOF: return check_offsetof(c, n);
+	case NODE_TYPE: return check_type_spec(c, n->spec);
+	case NODE_INLINE: return check_inline(c, n);
 	case NODE_MEMBER: return check_member(c, n);
 	case NODE_INDEX: return check_index(c, n);
 	default: check_fail(c, n, -ENOTSUP, "this is not supported yet"); return NULL;

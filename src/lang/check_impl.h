@@ -25,11 +25,21 @@ const struct program_type *check_kernel_member(struct checker *c, struct node *n
 const struct program_type *check_kernel_args(struct checker *c, const struct node *n);
 /* The result of the function of an fexit, and where it is in the context. */
 const struct program_type *check_kernel_result(struct checker *c, const struct node *n, s64 *offset);
+/* Of sizeof and offsetof: spec, or a. */
+const struct program_type *check_type_or_value(struct checker *c, struct node *n);
 const struct program_type *check_offsetof(struct checker *c, struct node *n);
 /* A constant: an enumerator of the kernel's types. */
 const struct program_type *check_name(struct checker *c, struct node *n);
 /* A block that a macro became: the value of its last expression. */
 const struct program_type *check_block_value(struct checker *c, struct node *n);
+/* The same as check_constant(), and what is known about types: is_str(x). */
+bool check_known(const struct checker *c, const struct node *n, s64 *ret);
+/* The code of a function of the script. */
+const struct program_type *check_inline(struct checker *c, struct node *n);
+/* May be in a tuple, a map or a variable. */
+bool check_is_copyable(const struct program_type *t);
+/* The type with all of its members, for whoever prints it; t itself where it is no struct of the kernel's. */
+const struct program_type *check_whole_type(struct checker *c, const struct program_type *t);
 struct var *check_find_var(struct checker *c, const char *name);
 const struct program_type *check_var(struct checker *c, struct node *n);
 /* Adds the error for a map that has no value anywhere. */

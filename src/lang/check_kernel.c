@@ -65,14 +65,31 @@ static const struct program_type *array_of(struct checker *c, const struct btf_d
 	if (elem.kind == BTF_OF_INT && elem.size == 1 && !strcmp(elem.name, "char") && d->nr)
 		return type_plain(c->arena, PROGRAM_STRING, d->nr);
 	const struct program_type *of = type_of(c, d->ref, depth + 1);
-	struct program_type *t = arena_zalloc(c->arena, sizeof(*t));
-	struct program_field *f = arena_zalloc(c->arena, sizeof(*f));
-	if (!of || !t || !f)
+	return of && of->size <= (1u << 30) / max(d->nr, 1u) ? type_array(c->arena, of, d->nr)
+							     : NULL;
+}
+
+static const struct program_type *enum_of(struct checker *c, const struct btf_desc *d)
+{
+	struct btf_memo *m = find_memo(c, d->id, NULL);
+	if (m)
+		return m->type;
+	if ((d->size != 1 && d->size != 2 && d->size != 4 && d->size != 8) || d->nr > 1 << 16)
 		return NULL;
-	f->type = of;
+	struct program_type *t = arena_zalloc(c->arena, sizeof(*t));
+	struct program_field *f = arena_array(c->arena, d->nr + 1, sizeof(*f));
+	struct btf_part p;
+	m = add_memo(c, d->id);
+	if (!t || !f || !m)
+		return NULL;
 	*t = (struct program_type){
-		.kind = PROGRAM_ARRAY, .fields = f, .nr = d->nr, .size = d->nr * of->size
+		.kind = PROGRAM_ENUM, .size = d->size, .is_signed = d->is_signed, .fields = f
 	};
+	t->name = arena_strdup(c->arena, d->name);
+	for (u32 i = 0; i < d->nr && btf_part(c->in->btf, d, i, &p); i++)
+		f[t->nr++] = (struct program_field){ .name = arena_strdup(c->arena, p.name),
+						     .offset = p.value };
+	m->type = t;
 	return t;
 }
 
@@ -85,9 +102,9 @@ static const struct program_type *type_of(struct checker *c, u32 id, u32 depth)
 	case BTF_OF_VOID:
 	case BTF_OF_PROTOTYPE:
 	case BTF_OF_FORWARD: return &type_void;
-	case BTF_OF_INT:
 	case BTF_OF_ENUM:
-	case BTF_OF_ENUM64:
+	case BTF_OF_ENUM64: return enum_of(c, &d);
+	case BTF_OF_INT:
 		if (d.is_bool)
 			return &type_bool;
 		if (d.size != 1 && d.size != 2 && d.size != 4 && d.size != 8)
@@ -172,6 +189,117 @@ const struct program_type *check_kernel_member(struct checker *c, struct node *n
 	return n->field->type;
 }
 
+enum { WHOLE_DEPTH = 8, WHOLE_FIELDS = 4096 };
+
+struct whole {
+	struct checker *c;
+	u32 nr; /* members so far, of all levels */
+};
+
+struct whole_fields {
+	VEC(struct program_field) at;
+	u32 size; /* bytes of the record */
+};
+
+static const struct program_type *whole_of(struct whole *w, const struct program_type *t, u32 depth);
+
+/* A bitfield is read as a number of its type: there it has to be inside. */
+static bool whole_bits(struct program_field *f, const struct btf_part *p, u32 size)
+{
+	u32 unit = f->type->size * 8;
+	f->offset = (s64)(p->bit_offset / unit * f->type->size);
+	f->bit_offset = (u8)(p->bit_offset % unit);
+	f->bit_size = (u8)p->bits;
+	return f->bit_offset + p->bits <= unit && f->offset + f->type->size <= size;
+}
+
+/* The members of an anonymous struct are those of the struct around it. */
+static void add_members(struct whole *w, struct whole_fields *to, u32 id, u64 bits, u32 depth)
+{
+	struct btf_desc d;
+	struct btf_part p;
+	if (depth > WHOLE_DEPTH || !btf_resolve(w->c->in->btf, id, &d))
+		return;
+	for (u32 i = 0; i < d.nr && btf_part(w->c->in->btf, &d, i, &p); i++) {
+		p.bit_offset += bits;
+		if (!*p.name) {
+			add_members(w, to, p.type, p.bit_offset, depth + 1);
+			continue;
+		}
+		if (w->nr >= WHOLE_FIELDS)
+			return;
+		const struct program_type *t = type_of(w->c, p.type, 0);
+		struct program_field f = { .name = arena_strdup(w->c->arena, p.name),
+					   .type = t ? whole_of(w, t, depth + 1) : NULL,
+					   .offset = (s64)(p.bit_offset / 8) };
+		bool there = f.name && f.type && f.type->size;
+		if (there && p.bits)
+			there = type_is_number(f.type) && whole_bits(&f, &p, to->size);
+		if (!there)
+			continue;
+		struct program_field *slot = vec_push(&to->at);
+		if (!slot) {
+			w->c->err = -ENOMEM;
+			return;
+		}
+		*slot = f;
+		w->nr++;
+	}
+}
+
+static const struct program_type *whole_record(struct whole *w, const struct program_type *t,
+					       u32 depth)
+{
+	struct whole_fields to = { .size = t->size };
+	add_members(w, &to, t->btf_id, 0, depth);
+	struct program_type *copy = arena_zalloc(w->c->arena, sizeof(*copy));
+	struct program_field *f = arena_array(w->c->arena, to.at.nr + 1, sizeof(*f));
+	bool made = copy && f && !w->c->err;
+	if (made) {
+		*copy = *t;
+		copy->btf_id = 0;
+		copy->nr = (u32)to.at.nr;
+		copy->fields = f;
+		if (copy->nr)
+			memcpy(f, to.at.at, copy->nr * sizeof(*f));
+	}
+	vec_free(&to.at);
+	return made ? copy : NULL;
+}
+
+static const struct program_type *whole_of(struct whole *w, const struct program_type *t, u32 depth)
+{
+	if (depth > WHOLE_DEPTH)
+		return NULL;
+	if (t->kind == PROGRAM_RECORD && t->btf_id)
+		return whole_record(w, t, depth);
+	if (t->kind == PROGRAM_ARRAY) {
+		const struct program_type *of = whole_of(w, t->fields->type, depth + 1);
+		return of ? type_array(w->c->arena, of, t->nr) : NULL;
+	}
+	if (t->kind != PROGRAM_TUPLE)
+		return t;
+	struct program_type *copy = arena_zalloc(w->c->arena, sizeof(*copy));
+	struct program_field *f = arena_array(w->c->arena, t->nr + 1, sizeof(*f));
+	if (!copy || !f)
+		return NULL;
+	*copy = *t;
+	copy->fields = f;
+	for (u32 i = 0; i < t->nr; i++) {
+		f[i] = t->fields[i];
+		f[i].type = whole_of(w, f[i].type, depth + 1);
+		if (!f[i].type)
+			return NULL;
+	}
+	return copy;
+}
+
+const struct program_type *check_whole_type(struct checker *c, const struct program_type *t)
+{
+	struct whole w = { .c = c };
+	return whole_of(&w, t, 0);
+}
+
 /* The prototype whose parameters the probe sees; skip: of them that it does not. */
 static bool find_prototype(struct checker *c, const struct node *n, struct btf_desc *ret, u32 *skip)
 {
@@ -248,9 +376,7 @@ const struct program_type *check_kernel_result(struct checker *c, const struct n
 
 const struct program_type *check_offsetof(struct checker *c, struct node *n)
 {
-	const struct program_type *t = n->spec ? check_type_spec(c, n->spec)
-				       : n->a  ? check_expr(c, n->a)
-					       : NULL;
+	const struct program_type *t = check_type_or_value(c, n);
 	struct btf_part p;
 	u64 bits = 0;
 	if (!t)

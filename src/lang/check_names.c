@@ -2,6 +2,7 @@
 #include "lang/builtin.h"
 #include "lang/check.h"
 #include "lang/check_impl.h"
+#include "lang/scope.h"
 
 #include "base/str.h"
 
@@ -25,9 +26,10 @@ const struct program_type *check_var(struct checker *c, struct node *n)
 		for (struct var *o = c->block->vars; o && nr < ARRAY_SIZE(names); o = o->next)
 			names[nr++] = o->name;
 		const char *close = str_closest(n->text, names, nr);
-		check_fail(c, n, -EINVAL, "variable $%s has no value here", n->text);
+		check_fail(c, n, -EINVAL, "variable $%.*s has no value here",
+			   (int)scope_plain(n->text), n->text);
 		if (close)
-			diag_hint(c->diag, "did you mean $%s?", close);
+			diag_hint(c->diag, "did you mean $%.*s?", (int)scope_plain(close), close);
 		return NULL;
 	}
 	n->var = v;
@@ -54,9 +56,7 @@ static const struct program_type *key_type(struct checker *c, struct node *n)
 			check_fail(c, n, -E2BIG, "too many keys");
 			return NULL;
 		}
-		if (t &&
-		    (t->kind == PROGRAM_VOID || type_is_aggregate(t) || t->kind == PROGRAM_RECORD ||
-		     t->kind == PROGRAM_ARRAY || t->kind == PROGRAM_TIMESTAMP))
+		if (t && (!check_is_copyable(t) || t == c->args[c->point]))
 			return check_wrong(c, k, "a value of type %s cannot be a key", t);
 		types[nr++] = t;
 	}
@@ -166,6 +166,10 @@ const struct program_type *check_member(struct checker *c, struct node *n)
 		return NULL;
 	if (t->kind == PROGRAM_POINTER && t->to && t->to->kind == PROGRAM_RECORD)
 		t = t->to;
+	if (t->kind == PROGRAM_TUPLE && t->nr && t->fields[0].name) {
+		n->field = type_find_field(t, n->text);
+		return n->field ? n->field->type : no_member(c, n, t);
+	}
 	if (t->kind != PROGRAM_RECORD)
 		return check_wrong(c, n, "a value of type %s has no members", t);
 	if (t->btf_id)
@@ -199,6 +203,18 @@ const struct program_type *check_index(struct checker *c, struct node *n)
 	}
 	if (t->kind == PROGRAM_POINTER && t->to && t->to->size)
 		return t->to;
+	if (t->kind == PROGRAM_STRING) {
+		if (constant && (nr < 0 || nr >= t->size)) {
+			check_fail(c, n->b, -EINVAL, "the string has only %u bytes", t->size);
+			return NULL;
+		}
+		return type_int(1, true);
+	}
+	if (n->a->kind == NODE_INT && n->b->kind == NODE_INT) {
+		check_fail(c, n, -EINVAL,
+			   "there are no numbers with a fraction in programs of the kernel");
+		return NULL;
+	}
 	return check_wrong(c, n, "a value of type %s has no elements", t);
 }
 

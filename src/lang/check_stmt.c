@@ -2,6 +2,7 @@
 #include "lang/builtin.h"
 #include "lang/check.h"
 #include "lang/check_impl.h"
+#include "lang/scope.h"
 #include "lang/token.h"
 
 #include <errno.h>
@@ -29,6 +30,31 @@ static struct var *make_var(struct checker *c, struct node *n)
 	n->var = v;
 	c->changed = true;
 	return v;
+}
+
+/* The bytes of a struct or array are in own memory, which is used again: a variable needs a copy. */
+static bool is_own(const struct node *n)
+{
+	switch (n->kind) {
+	case NODE_CAST:
+	case NODE_MAP:
+	case NODE_CALL:
+	case NODE_BLOCK:
+	case NODE_INLINE: return true;
+	case NODE_VAR: return n->var && n->var->is_copy;
+	case NODE_MEMBER:
+	case NODE_INDEX: return (n->a->type && n->a->type->kind == PROGRAM_TUPLE) || is_own(n->a);
+	default: return false;
+	}
+}
+
+static void take_copy(struct checker *c, struct node *var, const struct node *value)
+{
+	struct var *v = var->var;
+	if (c->err || !v || !v->type || !type_is_raw(v->type) || v->is_copy || !is_own(value))
+		return;
+	v->is_copy = true;
+	c->changed = true;
 }
 
 static void var_takes(struct checker *c, struct node *n, const struct program_type *t, bool literal)
@@ -65,6 +91,17 @@ static void var_takes(struct checker *c, struct node *n, const struct program_ty
 	n->type = join;
 }
 
+/* A number that is written has to fit into what it is assigned to. t: NULL: whatever it needs. */
+static void check_range_of(struct checker *c, const struct node *n, const struct program_type *t)
+{
+	s64 v;
+	if (c->err || !t || t->kind != PROGRAM_INT || t->size == 8 ||
+	    !(check_is_literal(n) || n->kind == NODE_UNARY) || !check_constant(c, n, &v))
+		return;
+	if (check_fit(v, t) != v)
+		check_wrong(c, n, "the number does not fit into %s", t);
+}
+
 static void check_assign(struct checker *c, struct node *n)
 {
 	const struct program_type *t = check_value(c, &n->b);
@@ -87,12 +124,14 @@ static void check_assign(struct checker *c, struct node *n)
 		return;
 	}
 	if (n->a->kind == NODE_VAR) {
+		struct var *known = check_find_var(c, n->a->text);
+		check_range_of(c, n->b, known && known->declared ? known->type : NULL);
 		var_takes(c, n->a, t, literal);
+		take_copy(c, n->a, n->b);
 		return;
 	}
-	if (t && (t->kind == PROGRAM_RECORD || t->kind == PROGRAM_ARRAY ||
-		  t->kind == PROGRAM_TIMESTAMP)) {
-		check_fail(c, n->b, -ENOTSUP, "maps of whole structs are not supported yet");
+	if (t && !type_is_aggregate(t) && (!check_is_copyable(t) || t == c->args[c->point])) {
+		check_wrong(c, n->b, "a map cannot hold a value of type %s", t);
 		return;
 	}
 	if (t)
@@ -127,7 +166,8 @@ static void check_let(struct checker *c, struct node *n)
 	struct var *v = make_var(c, n->a);
 	if (v && t) {
 		if (v->type && !type_equal(v->type, t)) {
-			check_fail(c, n, -EINVAL, "variable $%s has another type already", v->name);
+			check_fail(c, n, -EINVAL, "variable $%.*s has another type already",
+				   (int)scope_plain(v->name), v->name);
 			return;
 		}
 		c->changed |= !v->type;
@@ -139,7 +179,9 @@ static void check_let(struct checker *c, struct node *n)
 		v->needs_zero = true;
 	if (n->b) {
 		t = check_value(c, &n->b);
+		check_range_of(c, n->b, v && v->declared ? v->type : NULL);
 		var_takes(c, n->a, t, check_is_literal(n->b));
+		take_copy(c, n->a, n->b);
 	}
 }
 
@@ -172,10 +214,9 @@ static void check_for_map(struct checker *c, struct node *n)
 		check_fail(c, n->a, -EINVAL, "map %s has no keys", m->name);
 		return;
 	}
-	if (m->value && (m->value->kind == PROGRAM_HIST || m->value->kind == PROGRAM_LHIST ||
-			 m->value->kind == PROGRAM_STATS)) {
-		check_fail(c, n->a, -ENOTSUP,
-			   "loops over histograms and stats are not supported yet");
+	if (m->value && m->value->kind >= PROGRAM_STATS) {
+		check_wrong(c, n->a, "a loop cannot read values of type %s: print() shows them",
+			    m->value);
 		return;
 	}
 	c->nest++;
@@ -210,6 +251,28 @@ static void check_loop(struct checker *c, struct node *n)
 	c->loops--;
 }
 
+/* if comptime: only what is taken is looked at, and kept. */
+static void check_known_if(struct checker *c, struct node *n)
+{
+	s64 v;
+	if (c->err || !n->a->type)
+		return;
+	if (!check_known(c, n->a, &v)) {
+		check_fail(c, n->a, -EINVAL, "this is not known before the script runs");
+		return;
+	}
+	struct node *taken = v ? n->b : n->c, *next = n->next;
+	if (taken) {
+		*n = *taken;
+	} else {
+		n->kind = NODE_BLOCK;
+		n->list = NULL;
+		n->nr = 0;
+	}
+	n->next = next;
+	check_statement(c, n);
+}
+
 static void check_statement(struct checker *c, struct node *n)
 {
 	if (c->err)
@@ -225,6 +288,10 @@ static void check_statement(struct checker *c, struct node *n)
 		break;
 	case NODE_IF:
 		check_condition(c, &n->a);
+		if (n->number) {
+			check_known_if(c, n);
+			break;
+		}
 		check_nested(c, n->b);
 		check_nested(c, n->c);
 		break;
@@ -238,7 +305,9 @@ static void check_statement(struct checker *c, struct node *n)
 			check_fail(c, n, -EINVAL, "not inside of a loop");
 		break;
 	case NODE_RETURN:
-		if (n->a)
+		if (n->b && check_value(c, &n->a))
+			var_takes(c, n->b, n->a->type, check_is_literal(n->a));
+		else if (n->a)
 			(void)check_expr(c, n->a);
 		break;
 	case NODE_FOR_MAP: check_for_map(c, n); break;
@@ -250,6 +319,20 @@ static void check_list(struct checker *c, struct node *n)
 {
 	for (; n && !c->err; n = n->next)
 		check_statement(c, n);
+}
+
+const struct program_type *check_inline(struct checker *c, struct node *n)
+{
+	for (struct node *let = n->list; let && !c->err; let = let->next)
+		check_statement(c, let);
+	if (n->a && !c->err) {
+		struct node result = { .kind = NODE_LET, .a = n->a, .spec = n->spec };
+		result.start = n->start;
+		result.len = n->len;
+		check_let(c, &result);
+	}
+	check_nested(c, n->b);
+	return c->err ? NULL : n->a ? check_expr(c, n->a) : &type_void;
 }
 
 const struct program_type *check_block_value(struct checker *c, struct node *n)
@@ -275,7 +358,8 @@ static void check_block(struct checker *c, struct probe_block *b)
 	for (struct var *v = b->vars; v && c->final; v = v->next) {
 		struct node at = { .start = v->start, .len = v->len };
 		if (!v->type)
-			check_fail(c, &at, -EINVAL, "variable $%s never gets a value", v->name);
+			check_fail(c, &at, -EINVAL, "variable $%.*s never gets a value",
+				   (int)scope_plain(v->name), v->name);
 	}
 }
 

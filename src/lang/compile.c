@@ -2,8 +2,10 @@
 
 #include "base/clock.h"
 #include "lang/check.h"
+#include "lang/check_impl.h"
 #include "lang/dump.h"
 #include "lang/emit.h"
+#include "lang/import.h"
 #include "lang/lower.h"
 #include "lang/parse.h"
 #include "lang/tree.h"
@@ -50,6 +52,8 @@ static int refuse_map(struct compiler *c, const struct map *m, const char *why)
 			  why);
 }
 
+enum { PREALLOC_MAX = 8 << 20 };
+
 static int make_map(struct compiler *c, struct map *m)
 {
 	if (!m->value && !m->used_keyed && !m->used_scalar)
@@ -78,10 +82,16 @@ static int make_map(struct compiler *c, struct map *m)
 				    .value = m->value,
 				    .is_scalar = m->is_scalar };
 	to->key_size = m->is_scalar ? 4 : type_room(m->key);
-	to->key = m->is_scalar ? &type_u32 : m->key;
+	to->key = m->is_scalar ? &type_u32 : check_whole_type(&c->check, m->key);
+	to->value = check_whole_type(&c->check, m->value);
+	if (!to->key || !to->value)
+		return c->check.err ? c->check.err : refuse_map(c, m, "has too many members");
 	to->max_entries = m->is_scalar	   ? 1
 			  : m->max_entries ? m->max_entries
 					   : c->program->config.max_map_keys;
+	/* Memory for keys that may never come is not taken in advance where it is a lot of it. */
+	if (!m->is_scalar && !m->type && (u64)to->value_size * to->max_entries > PREALLOC_MAX)
+		to->flags = BPF_F_NO_PREALLOC;
 	return to->key_size > 512 && c->program->config.max_strlen < to->key_size / 8
 		       ? refuse_map(c, m, "has a key that is too large")
 		       : 0;
@@ -280,15 +290,21 @@ struct lang_tree *tree_keep(struct program *p, const struct checker *c)
 
 int lang_compile(const struct lang_input *in, struct program *ret, struct diag *d)
 {
-	struct compiler c = { .in = in, .program = ret, .diag = d, .last_ns = clock_monotonic_ns() };
+	struct lang_input whole = *in;
+	struct compiler c = {
+		.in = &whole, .program = ret, .diag = d, .last_ns = clock_monotonic_ns()
+	};
 	memset(&c.shared, 0xff, offsetof(struct lower_shared, scratch_size));
 	*ret = (struct program){ 0 };
 	arena_init(&ret->arena);
 	c.check = (struct checker){
-		.in = in, .program = ret, .script = &c.script, .diag = d, .arena = &ret->arena
+		.in = &whole, .program = ret, .script = &c.script, .diag = d, .arena = &ret->arena
 	};
 	strbuf_init(&c.shared.bytes);
-	int err = run_passes(&c);
+	int err = import_all(&whole, &ret->arena, d);
+	ret->text = whole.text;
+	if (!err)
+		err = run_passes(&c);
 	if (err && ret->arena.failed)
 		err = -ENOMEM;
 	for (u32 i = 0; i < c.nr; i++)

@@ -31,6 +31,20 @@ struct lang_ops {
 			       const char **ret_system, const char **ret_name);
 	/* The address of a symbol of the kernel; -ENOENT. NULL: kaddr() is refused. */
 	int (*kernel_symbol)(void *ctx, const char *name, u64 *ret);
+	/* The address of a symbol of a program, as its file has it; -ENOENT. NULL: uaddr() is refused. */
+	int (*user_symbol)(void *ctx, const char *program, const char *name, u64 *ret);
+	/* The ID of the cgroup at a path below /sys/fs/cgroup, or of that path itself. NULL: cgroupid() is refused. */
+	int (*cgroup_id)(void *ctx, const char *path, u64 *ret);
+	/* The name of a system call, or NULL. NULL: syscall_name() is refused. */
+	const char *(*syscall_name)(void *ctx, u32 nr);
+	/* The text of a script that is imported: from: the one that imports it. The text lives as long as ctx. NULL: import is refused. */
+	int (*import)(void *ctx, const char *from, const char *name, const char **ret_path,
+		      const char **ret_text);
+	/*
+	 * Arguments of the sites of a USDT probe, as its notes write them ("8@%rdi -4@%eax"): 1, for the nth of those that differ; 0: no more.
+	 * Borrowed until the next call. NULL: argN is refused.
+	 */
+	int (*usdt_site)(void *ctx, const struct program_probe *p, u32 nth, const char **ret);
 };
 
 enum lang_stage { LANG_LEX, LANG_PARSE, LANG_CHECK, LANG_LOWER, LANG_REGISTERS, LANG_STAGES };
@@ -38,6 +52,8 @@ enum lang_stage { LANG_LEX, LANG_PARSE, LANG_CHECK, LANG_LOWER, LANG_REGISTERS, 
 struct lang_input {
 	const char *text; /* NUL-terminated */
 	size_t len;
+	const char *path; /* of the file that it is from, or NULL: what is imported is looked for beside it */
+	const char *const *environment; /* NAME=value, NULL at the end: BPFTRACE_... are settings; or NULL */
 	const char *const *params; /* $1 ... */
 	u32 nr_params;
 	const struct lang_ops *ops; /* may be NULL */

@@ -22,6 +22,8 @@ static const char *const kind_names[] = {
 	[NODE_TUPLE] = "tuple",
 	[NODE_SIZEOF] = "sizeof",
 	[NODE_OFFSETOF] = "offsetof",
+	[NODE_TYPE] = "type",
+	[NODE_INLINE] = "function",
 	[NODE_STEP] = "step",
 	[NODE_READ] = "read",
 	[NODE_ASSIGN] = "assign",
@@ -65,6 +67,8 @@ static void dump_node(const struct node *n, u32 depth, bool types, struct strbuf
 		add_text(to, n);
 	else if (n->text)
 		strbuf_printf(to, " %s", n->text);
+	if (n->label)
+		strbuf_printf(to, " .%s", n->label);
 	if (n->op)
 		strbuf_printf(to, " %s", token_text((enum token_kind)n->op));
 	if (n->spec)

@@ -1,5 +1,6 @@
 #include "lang/token.h"
 
+#include "base/num.h"
 #include "base/str.h"
 
 #include <ctype.h>
@@ -55,12 +56,23 @@ static void point_to(struct diag *d, const char *script, u32 start, u32 len)
 	strbuf_done(&line);
 }
 
-static u32 line_number(const char *script, u32 start)
+/* "line 3", or "lib.bt: line 3" of a text that was imported. */
+static void name_line(const char *script, u32 start, struct strbuf *to)
 {
-	u32 nr = 1;
-	for (u32 i = 0; i < start && script[i]; i++)
-		nr += script[i] == '\n';
-	return nr;
+	u32 nr = 0;
+	const char *file = NULL;
+	for (u32 i = 0; i <= start; i++) {
+		if (i && script[i - 1] != '\n')
+			continue;
+		nr++;
+		if (!strncmp(script + i, LEX_FILE_MARK, 2) && i < start) {
+			file = script + i + 2;
+			nr = 0;
+		}
+	}
+	if (file && *file != '\n')
+		strbuf_printf(to, "%.*s: ", (int)strcspn(file, "\n"), file);
+	strbuf_printf(to, "line %u", nr);
 }
 
 int lang_error(struct diag *d, const char *script, u32 start, u32 len, int err, const char *fmt, ...)
@@ -68,10 +80,12 @@ int lang_error(struct diag *d, const char *script, u32 start, u32 len, int err, 
 	struct strbuf s;
 	va_list ap;
 	strbuf_init(&s);
+	name_line(script, start, &s);
+	strbuf_str(&s, ": ");
 	va_start(ap, fmt);
 	strbuf_vprintf(&s, fmt, ap);
 	va_end(ap);
-	diag_error(d, err, "line %u: %s", line_number(script, start), strbuf_cstr(&s));
+	diag_error(d, err, "%s", strbuf_cstr(&s));
 	strbuf_done(&s);
 	if (d)
 		point_to(d, script, start, len);
@@ -83,10 +97,12 @@ void lang_warn(struct diag *d, const char *script, u32 start, u32 len, const cha
 	struct strbuf s;
 	va_list ap;
 	strbuf_init(&s);
+	name_line(script, start, &s);
+	strbuf_str(&s, ": ");
 	va_start(ap, fmt);
 	strbuf_vprintf(&s, fmt, ap);
 	va_end(ap);
-	diag_warn(d, "line %u: %s", line_number(script, start), strbuf_cstr(&s));
+	diag_warn(d, "%s", strbuf_cstr(&s));
 	strbuf_done(&s);
 	if (d)
 		point_to(d, script, start, len);
@@ -158,6 +174,8 @@ static int add_define(struct lexer *l, u32 at, u32 end)
 	return 0;
 }
 
+static int evaluate(struct lexer *l, u32 start, u32 at, u32 end, s64 *ret);
+
 /* Steps over lines up to the #else or #endif of the level. */
 static int skip_lines(struct lexer *l, u32 start, bool stop_at_else)
 {
@@ -176,6 +194,14 @@ static int skip_lines(struct lexer *l, u32 start, bool stop_at_else)
 				l->at = end;
 				l->depth_if++;
 				return 0;
+			} else if (word_is(l, at, word, "elif") && !depth && stop_at_else) {
+				s64 v;
+				int err = evaluate(l, at, skip_blank(l, word, end), end, &v);
+				if (err || v) {
+					l->at = end;
+					l->depth_if += !err;
+					return err;
+				}
 			}
 		}
 		l->at = end + (end < l->end);
@@ -196,6 +222,96 @@ static int conditional(struct lexer *l, u32 start, u32 at, u32 end, bool wanted)
 	return skip_lines(l, start, true);
 }
 
+static void remove_define(struct lexer *l, u32 at, u32 end)
+{
+	for (struct lex_define **d = &l->defines; *d; d = &(*d)->next)
+		if (word_is(l, at, end, (*d)->name)) {
+			*d = (*d)->next;
+			return;
+		}
+}
+
+/* The value of a word of an #if: a number, defined(NAME), or a name that stands for a number. */
+static int condition_word(struct lexer *l, u32 *at, u32 end, s64 *ret)
+{
+	bool not = false;
+	*at = skip_blank(l, *at, end);
+	while (*at < end && l->text[*at] == '!') {
+		not = !not ;
+		*at = skip_blank(l, *at + 1, end);
+	}
+	u32 word = word_end(l, *at, end);
+	s64 v = 0;
+	if (word == *at)
+		return -EINVAL;
+	if (word_is(l, *at, word, "defined")) {
+		u32 name = skip_blank(l, word, end);
+		bool paren = name < end && l->text[name] == '(';
+		name = skip_blank(l, name + paren, end);
+		word = word_end(l, name, end);
+		v = word_is(l, name, word, "BPFTRACE_HAVE_BTF") ||
+		    find_define(l, l->text + name, word - name);
+		word = skip_blank(l, word, end);
+		if (paren && (word >= end || l->text[word++] != ')'))
+			return -EINVAL;
+	} else {
+		struct lex_define *d = find_define(l, l->text + *at, word - *at);
+		u32 from = d ? d->from : *at, till = d ? word_end(l, d->from, d->end) : word;
+		char number[24] = "";
+		if (till - from < sizeof(number))
+			memcpy(number, l->text + from, till - from);
+		if (word_is(l, *at, word, "BPFTRACE_HAVE_BTF"))
+			v = 1;
+		else if (num_parse_s64(number, 0, &v) && isdigit((unsigned char)number[0]))
+			return -EINVAL;
+	}
+	*ret = not ? !v : v;
+	*at = skip_blank(l, word, end);
+	return 0;
+}
+
+/* #if of words with &&, || (from left to right) and comparisons: what headers and old scripts need. */
+static int evaluate(struct lexer *l, u32 start, u32 at, u32 end, s64 *ret)
+{
+	static const char *const ops[] = { "&&", "||", "==", "!=", ">=", "<=", ">", "<" };
+	s64 v = 0, w = 0;
+	int err = condition_word(l, &at, end, &v);
+	while (!err && at < end) {
+		u32 k = 0;
+		while (k < ARRAY_SIZE(ops) &&
+		       (end - at < strlen(ops[k]) || memcmp(l->text + at, ops[k], strlen(ops[k]))))
+			k++;
+		if (k == ARRAY_SIZE(ops)) {
+			err = -EINVAL;
+			break;
+		}
+		at += (u32)strlen(ops[k]);
+		err = condition_word(l, &at, end, &w);
+		s64 results[] = { v && w, v || w, v == w, v != w, v >= w, v <= w, v > w, v < w };
+		v = err ? 0 : results[k];
+	}
+	if (err)
+		return lang_error(
+			l->diag, l->text, start, end - start,
+			err, "this #if is not understood: it takes defined(NAME), numbers, comparisons, && and ||");
+	*ret = v;
+	return 0;
+}
+
+static int condition(struct lexer *l, u32 start, u32 at, u32 end)
+{
+	s64 v;
+	int err = evaluate(l, start, at, end, &v);
+	if (err)
+		return err;
+	if (v) {
+		l->depth_if++;
+		return 0;
+	}
+	l->at = end + (end < l->end);
+	return skip_lines(l, start, true);
+}
+
 static int hash_line(struct lexer *l)
 {
 	u32 start = l->at, end = line_end(l, l->at);
@@ -203,6 +319,24 @@ static int hash_line(struct lexer *l)
 	u32 word = word_end(l, at, end);
 	u32 rest = skip_blank(l, word, end);
 	l->at = end;
+	bool mark = l->at - start >= 2 && !memcmp(l->text + start, LEX_FILE_MARK, 2);
+	if (mark || (l->at - start >= 2 && l->text[start + 1] == '!'))
+		return 0;
+	if (word_is(l, at, word, "if"))
+		return condition(l, start, rest, end);
+	if (word_is(l, at, word, "undef")) {
+		remove_define(l, rest, word_end(l, rest, end));
+		return 0;
+	}
+	if (word_is(l, at, word, "error") || word_is(l, at, word, "warning")) {
+		if (l->text[at] == 'w') {
+			lang_warn(l->diag, l->text, rest, end - rest, "%.*s", (int)(end - rest),
+				  l->text + rest);
+			return 0;
+		}
+		return lang_error(l->diag, l->text, rest, end - rest, -EINVAL, "%.*s",
+				  (int)(end - rest), l->text + rest);
+	}
 	if (word_is(l, at, word, "include") || word_is(l, at, word, "pragma"))
 		return 0;
 	if (word_is(l, at, word, "define"))
@@ -215,7 +349,7 @@ static int hash_line(struct lexer *l)
 		l->depth_if--;
 		return 0;
 	}
-	if (word_is(l, at, word, "else") && l->depth_if) {
+	if ((word_is(l, at, word, "else") || word_is(l, at, word, "elif")) && l->depth_if) {
 		l->depth_if--;
 		l->at = end + (end < l->end);
 		return skip_lines(l, start, false);
@@ -491,7 +625,9 @@ static int lex_operator(struct lexer *l, struct token *t)
 			return 0;
 		}
 	}
-	return lang_error(l->diag, l->text, l->at, 1, -EINVAL, "unexpected character");
+	return lang_error(l->diag, l->text, l->at, 1, -EINVAL,
+			  l->text[l->at] == '\'' ? "strings are in double quotes"
+						 : "unexpected character");
 }
 
 static int lex_one(struct lexer *l, struct token *t)

@@ -46,7 +46,7 @@ static void assign_var(struct lower *l, struct var *v, struct node *value)
 		}
 		return;
 	}
-	if (v->type->kind == PROGRAM_RECORD || v->type->kind == PROGRAM_ARRAY) {
+	if (type_is_raw(v->type) && !v->is_copy) {
 		struct value x = lower_expr(l, value);
 		ir_mov(l->ir, v->reg, value_reg(l, x));
 		return;
@@ -189,6 +189,31 @@ static void lower_range(struct lower *l, struct node *n)
 	l->loop = loop.outer;
 }
 
+/* From a function of the script. */
+static void lower_return(struct lower *l, struct node *n)
+{
+	if (l->inline_end < 0) {
+		lower_fail(
+			l, n,
+			-ENOTSUP, "a function cannot return from inside of a loop over a map or a long range");
+		return;
+	}
+	if (n->b)
+		assign_var(l, n->b->var, n->a);
+	ir_jump(l->ir, l->inline_end);
+}
+
+void lower_inline(struct lower *l, struct node *n)
+{
+	int outer = l->inline_end;
+	for (struct node *let = n->list; let; let = let->next)
+		lower_statement(l, let);
+	l->inline_end = ir_label(l->ir);
+	lower_statement(l, n->b);
+	ir_place_label(l->ir, l->inline_end);
+	l->inline_end = outer;
+}
+
 static void lower_by_kind(struct lower *l, struct node *n)
 {
 	switch (n->kind) {
@@ -208,6 +233,10 @@ static void lower_by_kind(struct lower *l, struct node *n)
 	case NODE_RANGE: lower_range(l, n); break;
 	case NODE_FOR_MAP: lower_each(l, n); break;
 	case NODE_RETURN:
+		if (n->number) {
+			lower_return(l, n);
+			break;
+		}
 		if (n->a)
 			(void)lower_expr(l, n->a);
 		ir_jump(l->ir, l->label_end);
@@ -236,8 +265,7 @@ static void place_vars(struct lower *l)
 			l->err = -EINVAL; /* check_point() has refused it */
 			return;
 		}
-		if (type_is_scalar(v->type) || v->type->kind == PROGRAM_RECORD ||
-		    v->type->kind == PROGRAM_ARRAY) {
+		if (type_is_scalar(v->type) || (type_is_raw(v->type) && !v->is_copy)) {
 			v->reg = ir_reg(l->ir);
 			ir_imm(l->ir, v->reg, 0);
 			continue;
@@ -295,6 +323,7 @@ int lower_point(struct lower *l)
 	struct ir *ir = l->ir;
 	l->ctx = ir_reg(ir);
 	l->label_end = ir_label(ir);
+	l->inline_end = -1;
 	int leave = ir_label(ir);
 	struct ir_insn *first = vec_push(&ir->insns);
 	if (!first)

@@ -18,6 +18,7 @@ enum value_kind {
 
 struct value {
 	enum value_kind kind;
+	bool own; /* ADDR: it is own memory all the same */
 	int reg;
 	s64 imm;
 	s32 off;
@@ -57,6 +58,7 @@ struct lower {
 	u32 stack_limit; /* what is beyond goes to scratch memory */
 	u32 scratch_used, scratch_max;
 	struct lower_loop *loop;
+	int inline_end; /* label behind the function that is being lowered; -1: none that can be reached */
 	struct lower_shared *shared;
 	/* Where the value that is being made is to go, if its maker can: lower_dest(). */
 	/* Where variables in memory are: at fp, or for a callback at what its caller handed over. */
@@ -107,6 +109,8 @@ void lower_store(struct lower *l, struct value v, const struct program_type *fro
 /* Jumps to the label if n is false (or true), else goes on. */
 void lower_branch(struct lower *l, struct node *n, int label, bool when);
 void lower_statement(struct lower *l, struct node *n);
+/* The code of a function of the script: its result is in n->a. */
+void lower_inline(struct lower *l, struct node *n);
 
 /* Memory for size bytes until the statement ends, not zeroed. */
 struct place lower_temp(struct lower *l, u32 size);
@@ -162,7 +166,12 @@ void lower_record_end(struct lower *l, struct lower_record *r);
 s64 lower_action(struct lower *l, const struct node *n, enum program_action_kind kind,
 		 const struct program_type *const *types, u32 nr);
 
+/* A struct or array in own memory is read as one of the kernel's: always VALUE_ADDR. */
+struct value lower_address(struct lower *l, struct value v);
+
 /* lower_each.c */
+/* How many keys the map has now. */
+void lower_count_keys(struct lower *l, struct node *n, const struct map *m, int result);
 /* A loop whose body is a callback: over a map or a range. */
 void lower_each(struct lower *l, struct node *n);
 
@@ -188,6 +197,7 @@ enum lower_helper {
 	HELPER_COMM = 16,
 	HELPER_TASK = 35,
 	HELPER_NUMA_NODE = 42,
+	HELPER_OVERRIDE = 58,
 	HELPER_GET_STACK = 67,
 	HELPER_CGROUP = 80,
 	HELPER_SIGNAL = 109,

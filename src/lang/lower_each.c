@@ -14,8 +14,7 @@ enum { WORD_ENDS, WORD_SCRATCH, WORD_CTX, WORD_START, WORD_VARS };
 
 static bool in_register(const struct var *v)
 {
-	return type_is_scalar(v->type) || v->type->kind == PROGRAM_RECORD ||
-	       v->type->kind == PROGRAM_ARRAY;
+	return type_is_scalar(v->type) || (type_is_raw(v->type) && !v->is_copy);
 }
 
 /* Writes the registers of variables to the words at a place, or reads them. */
@@ -86,6 +85,7 @@ static void lower_body(struct lower *l, struct node *n, u32 words_at)
 	l->var_base = words;
 	l->var_shift = (s32)words_at;
 	l->label_end = ir_label(ir);
+	l->inline_end = -1;
 	l->loop = &loop;
 	if (range) {
 		ir_load(ir, n->var->reg, words, WORD_START * 8, 8);
@@ -160,6 +160,27 @@ static void call_each(struct lower *l, struct node *n, struct place words)
 	int ends = ir_reg(l->ir);
 	ir_load(l->ir, ends, words.base, words.off + WORD_ENDS * 8, 8);
 	ir_if_imm(l->ir, BPF_JNE, ends, 0, l->label_end);
+}
+
+/* A function that does nothing is called for each key: the kernel says how often. */
+void lower_count_keys(struct lower *l, struct node *n, const struct map *m, int result)
+{
+	struct lower_callback *cb = l->in_callback ? NULL : add_callback(l);
+	if (!cb) {
+		lower_fail(l, n, -ENOTSUP,
+			   "len() of a map inside of a loop over one is not supported yet");
+		return;
+	}
+	struct place words = lower_temp(l, 8);
+	int code = ir_reg(&cb->ir);
+	ir_store_imm(l->ir, words.base, words.off, 0, 8);
+	ir_call(l->ir, result, HELPER_FOR_EACH, 4,
+		(struct ir_arg[]){ ir_arg_map(m->number), ir_arg_func(l->nr_callbacks),
+				   arg_place(words), ir_arg_imm(0) });
+	ir_imm(&cb->ir, code, 0);
+	ir_exit(&cb->ir, code);
+	if (cb->ir.err && !l->err)
+		l->err = cb->ir.err;
 }
 
 void lower_each(struct lower *l, struct node *n)

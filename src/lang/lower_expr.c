@@ -150,6 +150,12 @@ static struct value lower_unary(struct lower *l, struct node *n)
 {
 	if (n->op == TOKEN_NOT)
 		return bool_value(l, n);
+	if (n->op == TOKEN_AND) {
+		struct value v = lower_address(l, lower_expr(l, n->a->a));
+		int r = ir_reg(l->ir);
+		ir_lea(l->ir, r, v.reg, v.off + n->a->field->offset);
+		return value_of(r);
+	}
 	if (n->op == TOKEN_MUL) {
 		int at = lower_reg(l, n->a);
 		if (type_is_scalar(n->type))
@@ -243,7 +249,9 @@ static struct value lower_ctx_field(struct lower *l, struct value base,
 		return value_of(r);
 	}
 	if (type_is_scalar(t)) {
-		bool hidden = off < 8 && l->probe->provider == PROGRAM_TRACEPOINT;
+		/* The verifier knows what an iterator's pointers are, and then does not take them as numbers. */
+		bool hidden =
+			l->probe->provider == PROGRAM_ITER ? t->kind == PROGRAM_POINTER : off < 8;
 		if (hidden || off % (s32)t->size)
 			return value_of(lower_read(l, base.reg, off, t, true));
 		ir_load(l->ir, r, base.reg, off, (u8)t->size);
@@ -262,6 +270,13 @@ static struct value lower_ctx_field(struct lower *l, struct value base,
 	return (struct value){ .kind = VALUE_CTX, .reg = base.reg, .off = off };
 }
 
+/* A member of own memory that is not a struct of somebody else's: a number takes a word. */
+static struct value own_member(struct lower *l, struct value base, const struct program_field *f)
+{
+	base.off += (s32)f->offset;
+	return type_is_scalar(f->type) ? value_of(value_reg(l, base)) : base;
+}
+
 static struct value read_field(struct lower *l, struct value base, const struct program_field *f)
 {
 	s32 off = base.off + (s32)f->offset;
@@ -269,13 +284,13 @@ static struct value read_field(struct lower *l, struct value base, const struct 
 	if (f->bit_size) {
 		u32 bytes = (f->bit_offset + f->bit_size + 7u) / 8;
 		u32 size = bytes > 4 ? 8 : bytes > 2 ? 4 : bytes;
-		int r = lower_read(l, base.reg, off, type_int(size, false), false);
+		int r = lower_read(l, base.reg, off, type_int(size, false), base.own);
 		ir_alu_imm(l->ir, BPF_LSH, r, 64 - f->bit_offset - f->bit_size);
 		ir_alu_imm(l->ir, type_is_signed(t) ? BPF_ARSH : BPF_RSH, r, 64 - f->bit_size);
 		return value_of(r);
 	}
 	if (type_is_scalar(t))
-		return value_of(lower_read(l, base.reg, off, t, false));
+		return value_of(lower_read(l, base.reg, off, t, base.own));
 	if (t->kind == PROGRAM_STRING) {
 		bool output;
 		struct place to = lower_dest(l, t, &output);
@@ -283,10 +298,23 @@ static struct value read_field(struct lower *l, struct value base, const struct 
 		ir_lea(l->ir, at, base.reg, off);
 		if (!output)
 			lower_zero(l, to, type_room(t));
-		lower_read_bytes(l, to, t->size, ir_arg_reg(at), true, false);
+		lower_read_bytes(l, to, t->size, ir_arg_reg(at), true, base.own);
 		return place_value(to);
 	}
-	return (struct value){ .kind = VALUE_ADDR, .reg = base.reg, .off = off };
+	return (struct value){ .kind = VALUE_ADDR, .own = base.own, .reg = base.reg, .off = off };
+}
+
+/* A struct or array in own memory is read as one of the kernel's. */
+struct value lower_address(struct lower *l, struct value v)
+{
+	if (v.kind == VALUE_ADDR)
+		return v;
+	if (v.kind == VALUE_MEM || v.kind == VALUE_CTX) {
+		int r = ir_reg(l->ir);
+		ir_lea(l->ir, r, v.reg, v.off);
+		return (struct value){ .kind = VALUE_ADDR, .own = true, .reg = r };
+	}
+	return (struct value){ .kind = VALUE_ADDR, .reg = value_reg(l, v) };
 }
 
 static struct value lower_member(struct lower *l, struct node *n)
@@ -296,15 +324,38 @@ static struct value lower_member(struct lower *l, struct node *n)
 	struct value base = lower_expr(l, n->a);
 	l->want_size = want;
 	const struct program_field *f = n->field;
+	if (n->a->type->kind == PROGRAM_TUPLE)
+		return own_member(l, base, f);
 	if (base.kind == VALUE_CTX)
 		return lower_ctx_field(l, base, f);
-	if (base.kind == VALUE_REG || base.kind == VALUE_IMM)
-		base = (struct value){ .kind = VALUE_ADDR, .reg = value_reg(l, base) };
-	if (base.kind != VALUE_ADDR) {
-		lower_fail(l, n, -ENOTSUP, "this member cannot be read yet");
+	return read_field(l, lower_address(l, base), f);
+}
+
+/* A byte or element of own memory: the verifier has to know where it may be. What is outside is 0. */
+static struct value own_element(struct lower *l, struct value base, struct node *n, u32 nr)
+{
+	struct ir *ir = l->ir;
+	u32 size = n->type->size;
+	struct value i = lower_expr(l, n->b);
+	if (i.kind == VALUE_IMM) {
+		base.off += (s32)(i.imm * size);
+		return read_field(l, lower_address(l, base),
+				  &(struct program_field){ .type = n->type });
+	}
+	if (!type_is_scalar(n->type)) {
+		lower_fail(l, n->b, -ENOTSUP, "the index of these elements has to be a constant");
 		return value_imm(0);
 	}
-	return read_field(l, base, f);
+	int result = ir_reg(ir), index = copy_reg(l, value_reg(l, i)), at = ir_reg(ir);
+	int end = ir_label(ir);
+	ir_imm(ir, result, 0);
+	ir_if_imm(ir, BPF_JGE, index, nr, end);
+	ir_alu_imm(ir, BPF_MUL, index, size);
+	ir_lea(ir, at, base.reg, base.off);
+	ir_alu(ir, BPF_ADD, at, index);
+	ir_mov(ir, result, lower_read(l, at, 0, n->type, true));
+	ir_place_label(ir, end);
+	return value_of(result);
 }
 
 static struct value lower_index(struct lower *l, struct node *n)
@@ -321,6 +372,10 @@ static struct value lower_index(struct lower *l, struct node *n)
 			return value_of(value_reg(l, base));
 		return base;
 	}
+	if (t->kind == PROGRAM_STRING)
+		return own_element(l, base, n, t->size);
+	if (t->kind == PROGRAM_ARRAY && (base.kind == VALUE_MEM || base.own))
+		return own_element(l, base, n, t->nr);
 	int at = copy_reg(l, value_reg(l, base));
 	struct value i = lower_expr(l, n->b);
 	l->want_size = want;
@@ -341,13 +396,22 @@ static struct value lower_var(struct lower *l, struct node *n)
 	struct var *v = n->var;
 	if (type_is_scalar(v->type))
 		return value_of(copy_reg(l, v->reg));
-	if (v->type->kind == PROGRAM_RECORD || v->type->kind == PROGRAM_ARRAY)
+	if (type_is_raw(v->type) && !v->is_copy)
 		return (struct value){ .kind = VALUE_ADDR, .reg = copy_reg(l, v->reg) };
 	return place_value(lower_var_place(l, v));
 }
 
 static struct value lower_cast(struct lower *l, struct node *n)
 {
+	if (n->type->kind == PROGRAM_ARRAY) { /* the bytes of a number */
+		struct place bytes = lower_temp(l, 8);
+		ir_store(l->ir, bytes.base, bytes.off, lower_reg(l, n->a), 8);
+		return place_value(bytes);
+	}
+	if (n->a->type->kind == PROGRAM_ARRAY) {
+		struct value v = lower_address(l, lower_expr(l, n->a));
+		return value_of(lower_read(l, v.reg, v.off, n->type, v.own));
+	}
 	if (!type_is_scalar(n->type)) {
 		struct place at = lower_dest(l, n->type, NULL);
 		lower_into(l, n->a, at, n->type);
@@ -408,8 +472,32 @@ struct value lower_expr(struct lower *l, struct node *n)
 	case NODE_BLOCK: return block_value(l, n);
 	case NODE_READ: return lower_map_read(l, n->a);
 	case NODE_STEP: return step_value(l, n);
+	case NODE_INLINE:
+		l->want_size = 0;
+		lower_inline(l, n);
+		return n->a ? lower_expr(l, n->a) : value_imm(0);
+	case NODE_TYPE: lower_fail(l, n, -EINVAL, "a type is not a value"); return value_imm(0);
 	default: lower_fail(l, n, -ENOTSUP, "this is not supported yet"); return value_imm(0);
 	}
+}
+
+/* All of a struct or array, of somebody else's memory or of own. */
+static void store_raw(struct lower *l, struct value v, const struct program_type *t, struct place to)
+{
+	u32 room = type_room(t);
+	if (v.kind == VALUE_MEM && t->size == room) {
+		lower_copy(l, to, (struct place){ v.reg, v.off }, room);
+		return;
+	}
+	struct value at = lower_address(l, v);
+	int address = at.reg;
+	if (at.off) {
+		address = ir_reg(l->ir);
+		ir_lea(l->ir, address, at.reg, at.off);
+	}
+	if (room > t->size)
+		ir_store_imm(l->ir, to.base, to.off + (s32)room - 8, 0, 8);
+	lower_read_bytes(l, to, t->size, ir_arg_reg(address), false, at.own);
 }
 
 /* Tuples whose members have other sizes go one by one. */
@@ -432,6 +520,10 @@ void lower_store(struct lower *l, struct value v, const struct program_type *fro
 			ir_store_imm(l->ir, to.base, to.off, (s32)v.imm, 8);
 		else
 			ir_store(l->ir, to.base, to.off, value_reg(l, v), 8);
+		return;
+	}
+	if (type_is_raw(t)) {
+		store_raw(l, v, t, to);
 		return;
 	}
 	if (t->kind == PROGRAM_TUPLE && !type_equal(from, t)) {
@@ -586,8 +678,28 @@ static void branch_text(struct lower *l, struct node *n, int label, bool when)
 	}
 }
 
+/* Tuples and arrays of the same type. */
+static void branch_bytes(struct lower *l, struct node *n, int label, bool when)
+{
+	u32 room = type_room(n->a->type);
+	struct place a = lower_temp(l, room), b = lower_temp(l, room);
+	bool equal = (n->op == TOKEN_EQ) == when;
+	int differ = equal ? ir_label(l->ir) : label;
+	lower_into(l, n->a, a, n->a->type);
+	lower_into(l, n->b, b, n->b->type);
+	compare_words(l, place_value(a), place_value(b), room / 8, differ);
+	if (equal) {
+		ir_jump(l->ir, label);
+		ir_place_label(l->ir, differ);
+	}
+}
+
 static void branch_compare(struct lower *l, struct node *n, int label, bool when)
 {
+	if (n->a->type->kind == PROGRAM_TUPLE || n->a->type->kind == PROGRAM_ARRAY) {
+		branch_bytes(l, n, label, when);
+		return;
+	}
 	if (!type_is_scalar(n->a->type)) {
 		branch_text(l, n, label, when);
 		return;

@@ -19,7 +19,9 @@ struct expander {
 };
 
 struct binding {
-	const struct macro *macro;
+	const struct macro *macro; /* NULL: of a function */
+	const struct function *function;
+	struct node *result; /* FUNCTION: its variable, or NULL */
 	struct node *args; /* of the call */
 	u32 copy;
 };
@@ -35,7 +37,7 @@ static int fail(struct expander *e, const struct node *n, const char *name, cons
 static const struct node *argument(const struct binding *b, enum node_kind kind, const char *name)
 {
 	const struct node *a = b->args;
-	for (u32 i = 0; i < b->macro->nr && a; i++, a = a->next)
+	for (u32 i = 0; b->macro && i < b->macro->nr && a; i++, a = a->next)
 		if (b->macro->params[i].kind == kind && !strcmp(b->macro->params[i].name, name))
 			return a;
 	return NULL;
@@ -85,6 +87,21 @@ static void rename_var(struct expander *e, struct node *to, const struct binding
 	to->text = arg ? arg->text : own_name(e, to->text, b->copy);
 }
 
+/* typeof(x): x may be a parameter. */
+static void copy_spec(struct expander *e, struct node *to, const struct binding *b)
+{
+	if (!to->spec || !to->spec->of)
+		return;
+	struct type_spec *s = arena_alloc(e->arena, sizeof(*s));
+	if (!s) {
+		e->err = -ENOMEM;
+		return;
+	}
+	*s = *to->spec;
+	s->of = copy_tree(e, s->of, b);
+	to->spec = s;
+}
+
 /* b: NULL: a copy as it is, of an argument. */
 static struct node *copy_tree(struct expander *e, const struct node *n, const struct binding *b)
 {
@@ -92,8 +109,12 @@ static struct node *copy_tree(struct expander *e, const struct node *n, const st
 		return NULL;
 	const struct node *arg =
 		b && n->kind == NODE_IDENT ? argument(b, NODE_IDENT, n->text) : NULL;
-	if (arg)
-		return copy_tree(e, arg, NULL);
+	if (arg) {
+		struct node *copy = copy_tree(e, arg, NULL);
+		if (copy)
+			copy->label = n->label;
+		return copy;
+	}
 	struct node *to = copy_node(e, n);
 	if (!to)
 		return NULL;
@@ -104,10 +125,18 @@ static struct node *copy_tree(struct expander *e, const struct node *n, const st
 		to->map = arg->map;
 		to->text = arg->text;
 	}
+	copy_spec(e, to, b);
 	to->a = copy_tree(e, n->a, b);
 	to->b = copy_tree(e, n->b, b);
 	to->c = copy_tree(e, n->c, b);
 	to->list = copy_list(e, n->list, b);
+	if (b && b->function && n->kind == NODE_RETURN) {
+		to->number = 1;
+		to->b = copy_tree(e, b->result, NULL);
+		if (!to->a != !b->result)
+			fail(e, n, b->function->name,
+			     b->result ? "has to return a value" : "returns no value");
+	}
 	return to;
 }
 
@@ -143,13 +172,15 @@ static void expand_call(struct expander *e, struct node *n, const struct macro *
 	}
 	if (check_args(e, m, n))
 		return;
-	struct binding b = { m, n->list, ++e->copies };
+	struct binding b = { .macro = m, .args = n->list, .copy = ++e->copies };
 	struct node *body = copy_tree(e, m->body, &b), *next = n->next;
 	if (!body)
 		return;
 	bool unused = n->unused;
+	const char *label = n->label;
 	u32 start = n->start, len = n->len;
 	*n = *body;
+	n->label = label;
 	n->next = next;
 	n->unused = unused;
 	n->start = start;
@@ -158,6 +189,69 @@ static void expand_call(struct expander *e, struct node *n, const struct macro *
 		if (!s->next && s->kind == NODE_EXPR)
 			s->a->unused = unused;
 	expand_node(e, n, depth + 1);
+}
+
+static const struct function *find_function(const struct script *s, const struct node *n)
+{
+	if (n->kind != NODE_CALL)
+		return NULL;
+	for (const struct function *f = s->functions; f; f = f->next)
+		if (!strcmp(f->name, n->text))
+			return f;
+	return NULL;
+}
+
+static struct node *new_node(struct expander *e, const struct node *at, enum node_kind kind)
+{
+	struct node *n = copy_node(e, at);
+	if (n)
+		*n = (struct node){ .kind = kind, .start = at->start, .len = at->len };
+	return n;
+}
+
+/* let $x: type = value; */
+static struct node *make_let(struct expander *e, const struct node *at, const char *name,
+			     struct type_spec *spec, struct node *value)
+{
+	struct node *let = new_node(e, at, NODE_LET), *var = new_node(e, at, NODE_VAR);
+	if (!let || !var)
+		return NULL;
+	var->text = name;
+	let->a = var;
+	let->b = value;
+	let->spec = spec;
+	return let;
+}
+
+static void expand_function(struct expander *e, struct node *n, const struct function *f, u32 depth)
+{
+	if (depth >= DEPTH_MAX) {
+		fail(e, n, f->name, "calls itself");
+		return;
+	}
+	if (n->nr != f->nr) {
+		fail(e, n, f->name, "is called with another number of arguments than it takes");
+		return;
+	}
+	struct binding b = { .function = f, .copy = ++e->copies };
+	struct node *lets = NULL, **at = &lets, *next;
+	u32 i = 0;
+	for (struct node *a = n->list; a && !e->err; a = next, i++) {
+		next = a->next;
+		a->next = NULL;
+		*at = make_let(e, a, own_name(e, f->params[i].name, b.copy), f->specs[i], a);
+		if (*at)
+			at = &(*at)->next;
+	}
+	if (f->result && (b.result = new_node(e, n, NODE_VAR)))
+		b.result->text = own_name(e, "result", b.copy);
+	n->b = copy_tree(e, f->body, &b);
+	n->a = b.result;
+	n->kind = NODE_INLINE;
+	n->list = lets;
+	n->spec = f->result;
+	if (!e->err)
+		expand_node(e, n->b, depth + 1);
 }
 
 static void expand_node(struct expander *e, struct node *n, u32 depth)
@@ -170,14 +264,20 @@ static void expand_node(struct expander *e, struct node *n, u32 depth)
 	expand_node(e, n->b, depth);
 	expand_node(e, n->c, depth);
 	const struct macro *m = find_macro(e->script, n);
+	const struct function *f = m ? NULL : find_function(e->script, n);
 	if (m)
 		expand_call(e, n, m, depth);
+	else if (f)
+		expand_function(e, n, f, depth);
+	if (n->spec && n->spec->of)
+		expand_node(e, n->spec->of, depth);
 }
 
 int macro_expand(struct script *s, struct arena *a, const struct lang_input *in, struct diag *d)
 {
 	struct expander e = { .script = s, .arena = a, .in = in, .diag = d };
-	for (struct probe_block *b = s->blocks; s->macros && b && !e.err; b = b->next) {
+	bool any = s->macros || s->functions;
+	for (struct probe_block *b = s->blocks; any && b && !e.err; b = b->next) {
 		expand_node(&e, b->predicate, 0);
 		expand_node(&e, b->body, 0);
 	}

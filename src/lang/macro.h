@@ -21,6 +21,17 @@ struct macro {
 	struct macro *next;
 };
 
-/* Replaces all calls of macros in the blocks of the script. */
+/* fn name($x: type): type { ... }: its code goes in wherever it is called, with variables of its own. */
+struct function {
+	const char *name;
+	struct macro_param params[16];
+	struct type_spec *specs[16];
+	u32 nr;
+	struct type_spec *result; /* NULL: none */
+	struct node *body;
+	struct function *next;
+};
+
+/* Replaces all calls of macros and functions in the blocks of the script. */
 int macro_expand(struct script *s, struct arena *a, const struct lang_input *in,
 		 struct diag *d) must_check;

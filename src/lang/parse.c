@@ -3,7 +3,9 @@
 
 #include "lang/cdef.h"
 #include "lang/macro.h"
+#include "lang/scope.h"
 
+#include "base/num.h"
 #include "base/str.h"
 
 #include <ctype.h>
@@ -24,7 +26,10 @@ void parse_fail(struct parser *p, int err, const char *fmt, ...)
 	va_start(ap, fmt);
 	strbuf_vprintf(&s, fmt, ap);
 	va_end(ap);
-	lang_error(p->diag, p->in->text, p->t.start, p->t.len, err, "%s", strbuf_cstr(&s));
+	if (p->setting)
+		diag_error(p->diag, err, "%s in the environment: %s", p->setting, strbuf_cstr(&s));
+	else
+		lang_error(p->diag, p->in->text, p->t.start, p->t.len, err, "%s", strbuf_cstr(&s));
 	strbuf_done(&s);
 }
 
@@ -106,7 +111,7 @@ struct map *parse_map_named(struct parser *p, const char *name)
 
 static struct node *parse_statement(struct parser *p);
 
-static struct node *parse_block(struct parser *p)
+struct node *parse_block(struct parser *p)
 {
 	struct node *n = parse_node(p, NODE_BLOCK);
 	if (!n || !parse_expect(p, TOKEN_LBRACE, "'{'"))
@@ -130,6 +135,10 @@ static struct node *parse_if(struct parser *p)
 {
 	struct node *n = parse_node(p, NODE_IF);
 	parse_next(p);
+	if (n && parse_word(p, "comptime")) {
+		n->number = 1;
+		parse_next(p);
+	}
 	if (!n || !(n->a = parse_expr(p)) || !(n->b = parse_block(p)))
 		return NULL;
 	if (parse_word(p, "else")) {
@@ -209,7 +218,10 @@ static struct node *parse_simple(struct parser *p)
 	struct node *a = parse_expr(p);
 	if (!a)
 		return NULL;
-	bool assign = p->t.kind >= TOKEN_ASSIGN && p->t.kind <= TOKEN_SHR_ASSIGN;
+	bool discard = a->kind == NODE_IDENT && !strcmp(a->text, "_");
+	if (discard && parse_expect(p, TOKEN_ASSIGN, "'=' after '_'") && !(a = parse_expr(p)))
+		return NULL;
+	bool assign = !discard && p->t.kind >= TOKEN_ASSIGN && p->t.kind <= TOKEN_SHR_ASSIGN;
 	struct node *n = parse_node(p, assign ? NODE_ASSIGN : NODE_EXPR);
 	if (!n)
 		return NULL;
@@ -341,12 +353,54 @@ static int add_event(struct parser *p, const struct program_probe *of, const cha
 	return to->target && to->name && to->text ? 0 : -ENOMEM;
 }
 
+/* Whether argN is used. */
+static bool uses_arg_numbers(const struct node *n)
+{
+	if (!n)
+		return false;
+	if (n->kind == NODE_IDENT && !strncmp(n->text, "arg", 3) &&
+	    isdigit((unsigned char)n->text[3]))
+		return true;
+	for (const struct node *e = n->list; e; e = e->next)
+		if (uses_arg_numbers(e))
+			return true;
+	return uses_arg_numbers(n->a) || uses_arg_numbers(n->b) || uses_arg_numbers(n->c);
+}
+
+/* The sites of a USDT probe may have their arguments in different places: each gets its own code. */
+static int expand_sites(struct parser *p, const struct program_probe *of)
+{
+	const struct lang_ops *ops = p->in->ops;
+	const char *arguments;
+	u32 nth = 0;
+	int got = 1;
+	while (got > 0) {
+		got = ops->usdt_site(p->in->ctx, of, nth, &arguments);
+		if (got <= 0)
+			break;
+		struct program_probe *to = vec_push(&p->program->probes);
+		if (!to)
+			return -ENOMEM;
+		*to = *of;
+		to->arguments = arena_strdup(p->arena, arguments);
+		if (!to->arguments)
+			return -ENOMEM;
+		nth++;
+	}
+	return got == -ENOMEM ? got : (int)nth;
+}
+
 /* Attach points that are patterns are replaced by what they stand for. */
-static int expand_point(struct parser *p, const struct program_probe *of, bool wanted)
+static int expand_point(struct parser *p, const struct program_probe *of, bool wanted, bool numbers)
 {
 	const struct lang_ops *ops = p->in->ops;
 	const char *system, *name;
 	u32 nth = 0;
+	if (numbers && of->provider == PROGRAM_USDT && ops && ops->usdt_site) {
+		int sites = expand_sites(p, of);
+		if (sites)
+			return min(sites, 0);
+	}
 	int got = wanted && of->provider == PROGRAM_TRACEPOINT && of->is_glob && ops &&
 		  ops->tracepoint_list;
 	while (got > 0) {
@@ -374,9 +428,10 @@ static int expand_points(struct parser *p)
 	p->program->probes.nr = 0;
 	for (struct probe_block *b = p->script->blocks; b && !err; b = b->next) {
 		bool wanted = uses_args(b->predicate) || uses_args(b->body);
+		bool numbers = uses_arg_numbers(b->predicate) || uses_arg_numbers(b->body);
 		u32 first = (u32)p->program->probes.nr;
 		for (u32 i = 0; i < b->nr_points && !err; i++)
-			err = expand_point(p, &old[b->first_point + i], wanted);
+			err = expand_point(p, &old[b->first_point + i], wanted, numbers);
 		b->first_point = first;
 		b->nr_points = (u32)p->program->probes.nr - first;
 	}
@@ -422,11 +477,36 @@ static const struct {
 
 /* These are about bpftrace's own inside, or have no meaning without LLVM: accepted. */
 static const char *const ignored[] = {
-	"cache_user_symbols", "lazy_symbolication", "log_size",	    "max_bpf_progs",
-	"on_stack_limit",     "show_debug_info",    "use_blazesym", "unstable_tseries",
-	"unstable_import",    "stack_mode",	    "license",	    "max_ast_nodes",
-	"str_trunc_trailer",
+	"cache_user_symbols", "lazy_symbolication", "log_size",		 "max_bpf_progs",
+	"on_stack_limit",     "show_debug_info",    "use_blazesym",	 "unstable_tseries",
+	"unstable_import",    "max_ast_nodes",	    "str_trunc_trailer", "unstable_macro",
+	"unstable_map_decl",  "unstable_addr",	    "unstable_typeinfo", "unstable_dw_ustack",
 };
+
+/* What the kernel takes as compatible with its own. */
+static const char *const licenses[] = { "GPL",		"GPL v2",	"GPL and additional rights",
+					"Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL" };
+
+static void set_license(struct parser *p)
+{
+	for (size_t i = 0; p->t.text && i < ARRAY_SIZE(licenses); i++)
+		if (!strcmp(p->t.text, licenses[i])) {
+			p->program->license = licenses[i];
+			return;
+		}
+	parse_fail(p, -EINVAL, "the kernel gives its helpers only to code under the GPL: \"GPL\"");
+}
+
+static void set_stack_mode(struct parser *p)
+{
+	static const char *const modes[] = { "bpftrace", "perf", "raw", "build_id" };
+	for (u8 i = 0; p->t.text && i < ARRAY_SIZE(modes); i++)
+		if (!strcmp(p->t.text, modes[i])) {
+			p->program->config.stack_mode = i;
+			return;
+		}
+	parse_fail(p, -EINVAL, "expected bpftrace, perf, raw or build_id");
+}
 
 static void set_flag(struct parser *p, const char *name, bool value)
 {
@@ -462,6 +542,14 @@ static void set_config(struct parser *p, const char *name)
 		       sizeof(u32));
 		return;
 	}
+	if (!strcmp(name, "stack_mode")) {
+		set_stack_mode(p);
+		return;
+	}
+	if (!strcmp(name, "license")) {
+		set_license(p);
+		return;
+	}
 	if (!strcmp(name, "missing_probes")) {
 		set_missing(p, &p->t);
 		return;
@@ -475,6 +563,30 @@ static void set_config(struct parser *p, const char *name)
 		if (!strcmp(name, ignored[i]))
 			return;
 	parse_fail(p, -EINVAL, "unknown setting '%s'", name);
+}
+
+/* BPFTRACE_MAX_STRLEN=64 in the environment. What is no setting is somebody else's. */
+static void set_from_environment(struct parser *p, const char *entry)
+{
+	char name[64];
+	const char *equal = strchr(entry, '=');
+	size_t len = equal ? (size_t)(equal - entry) : 0;
+	if (!str_starts(entry, "BPFTRACE_") || len < 10)
+		return;
+	snprintf(name, sizeof(name), "%.*s", (int)min(len - 9, sizeof(name) - 1), entry + 9);
+	for (char *c = name; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	static const char *const others[] = { "btf",	      "vmlinux", "kernel_source",
+					      "kernel_build", "color",	 "debug_output" };
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (!strcmp(name, others[i]))
+			return;
+	p->t = (struct token){ .kind = TOKEN_IDENT, .text = equal + 1 };
+	if (!num_parse_u64(equal + 1, 0, &p->t.number))
+		p->t.kind = TOKEN_INT;
+	p->setting = entry;
+	set_config(p, name);
+	p->setting = NULL;
 }
 
 static void parse_config(struct parser *p)
@@ -588,9 +700,58 @@ static void parse_macro(struct parser *p)
 	p->script->macros = m;
 }
 
+/* $name: type */
+static void parse_params(struct parser *p, struct function *f)
+{
+	while (!p->err && p->t.kind == TOKEN_VAR) {
+		if (f->nr == ARRAY_SIZE(f->params)) {
+			parse_fail(p, -E2BIG, "a function of more than %zu parameters",
+				   ARRAY_SIZE(f->params));
+			return;
+		}
+		f->params[f->nr] = (struct macro_param){ .kind = NODE_VAR, .name = p->t.text };
+		parse_next(p);
+		if (parse_expect(p, TOKEN_COLON, "':' and the type of the parameter"))
+			f->specs[f->nr] = parse_type(p);
+		f->nr++;
+		if (!parse_take(p, TOKEN_COMMA))
+			return;
+	}
+}
+
+static void parse_fn(struct parser *p)
+{
+	struct function *f = arena_zalloc(p->arena, sizeof(*f));
+	parse_next(p);
+	if (!f) {
+		p->err = -ENOMEM;
+		return;
+	}
+	f->name = p->t.text;
+	for (const struct function *o = p->script->functions; o && f->name; o = o->next)
+		if (!strcmp(o->name, f->name))
+			parse_fail(p, -EINVAL, "there is a function '%s' already", f->name);
+	if (!parse_expect(p, TOKEN_IDENT, "the name of the function") ||
+	    !parse_expect(p, TOKEN_LPAREN, "'('"))
+		return;
+	parse_params(p, f);
+	if (!parse_expect(p, TOKEN_RPAREN, "')'"))
+		return;
+	bool none = false;
+	if (parse_take(p, TOKEN_COLON)) {
+		none = parse_word(p, "void");
+		f->result = parse_type(p);
+	}
+	if (none)
+		f->result = NULL;
+	f->body = p->err ? NULL : parse_block(p);
+	f->next = p->script->functions;
+	p->script->functions = f;
+}
+
 static void parse_top(struct parser *p, struct probe_block ***at)
 {
-	static const char *const later[] = { "import", "fn", "typedef" };
+
 	if (p->t.kind != TOKEN_IDENT) {
 		parse_fail(p, -EINVAL, "expected a probe");
 		return;
@@ -607,7 +768,8 @@ static void parse_top(struct parser *p, struct probe_block ***at)
 		parse_declaration(p);
 		return;
 	}
-	if (parse_word(p, "struct") || parse_word(p, "union") || parse_word(p, "enum")) {
+	if (parse_word(p, "struct") || parse_word(p, "union") || parse_word(p, "enum") ||
+	    parse_word(p, "typedef")) {
 		cdef_parse(p);
 		return;
 	}
@@ -615,11 +777,16 @@ static void parse_top(struct parser *p, struct probe_block ***at)
 		parse_macro(p);
 		return;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(later); i++)
-		if (parse_word(p, later[i])) {
-			parse_fail(p, -ENOTSUP, "'%s' definitions are not supported yet", later[i]);
-			return;
-		}
+	if (parse_word(p, "import")) { /* import_all() has put the text in */
+		parse_next(p);
+		parse_expect(p, TOKEN_STRING, "the name of a file");
+		parse_take(p, TOKEN_SEMI);
+		return;
+	}
+	if (parse_word(p, "fn")) {
+		parse_fn(p);
+		return;
+	}
 	parse_probe(p, at);
 }
 
@@ -642,6 +809,8 @@ int parse_script(const struct lang_input *in, struct program *prog, struct scrip
 	if (in->len > UINT32_MAX / 2)
 		return diag_error(d, -E2BIG, "the script is too large");
 	default_config(prog);
+	for (const char *const *e = in->environment; e && *e && !p.err; e++)
+		set_from_environment(&p, *e);
 	lex_init(&p.lex, p.arena, in->text, (u32)in->len, d);
 	parse_next(&p);
 	while (!p.err && p.t.kind != TOKEN_END)
@@ -650,6 +819,8 @@ int parse_script(const struct lang_input *in, struct program *prog, struct scrip
 		p.err = diag_error(d, -EINVAL, "the script has no probe");
 	if (!p.err)
 		p.err = macro_expand(ret, p.arena, in, d);
+	if (!p.err)
+		p.err = scope_resolve(ret, p.arena);
 	if (!p.err)
 		p.err = expand_points(&p);
 	return p.err;

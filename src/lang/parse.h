@@ -17,6 +17,7 @@ struct parser {
 	struct diag *diag;
 	u32 depth;
 	bool in_predicate;
+	const char *setting; /* of the environment, that is being set; or NULL */
 	u32 last_end; /* of the token before */
 	int err; /* the first one; from then on nothing is read */
 };
@@ -40,6 +41,7 @@ bool parse_word(const struct parser *p, const char *word);
 struct node *parse_end(struct parser *p, struct node *n);
 struct map *parse_map_named(struct parser *p, const char *name);
 
+struct node *parse_block(struct parser *p);
 struct node *parse_expr(struct parser *p);
 struct node *parse_unary(struct parser *p);
 /* Appends to n->list up to the closing token. */

@@ -27,7 +27,7 @@ static const char *const type_words[] = {
 	"int8",	    "int16",  "int32",	"int64",  "uint8",  "uint16", "uint32",	   "uint64", "bool",
 	"string",   "buffer", "inet",	"struct", "union",  "enum",   "u8",	   "u16",    "u32",
 	"u64",	    "s8",     "s16",	"s32",	  "s64",    "char",   "short",	   "int",    "long",
-	"unsigned", "void",   "size_t", "pid_t",  "signed", "const",  "uintptr_t",
+	"unsigned", "void",   "size_t", "pid_t",  "signed", "const",  "uintptr_t", "typeof",
 };
 
 static bool is_type_word(const char *s)
@@ -62,6 +62,22 @@ static void type_suffix(struct parser *p, struct type_spec *s)
 		parse_fail(p, -EINVAL, "an array needs at least one element");
 }
 
+/* typeof(type) or typeof(expression): the parenthesis is next. */
+static struct type_spec *parse_typeof(struct parser *p, struct type_spec *s)
+{
+	parse_expect(p, TOKEN_LPAREN, "'(' after typeof");
+	if (parse_is_type(p)) {
+		struct type_spec *inner = parse_type(p);
+		if (inner)
+			*s = *inner;
+	} else {
+		s->name = "typeof";
+		s->of = parse_expr(p);
+	}
+	parse_expect(p, TOKEN_RPAREN, "')'");
+	return p->err ? NULL : s;
+}
+
 struct type_spec *parse_type(struct parser *p)
 {
 	struct type_spec *s = arena_zalloc(p->arena, sizeof(*s));
@@ -74,6 +90,15 @@ struct type_spec *parse_type(struct parser *p)
 	s->start = p->t.start;
 	while (parse_word(p, "const"))
 		parse_next(p);
+	if (parse_word(p, "typeof")) {
+		strbuf_done(&name);
+		parse_next(p);
+		if (!parse_typeof(p, s))
+			return NULL;
+		type_suffix(p, s);
+		s->len = p->last_end - s->start;
+		return p->err ? NULL : s;
+	}
 	bool tagged = parse_word(p, "struct") || parse_word(p, "union") || parse_word(p, "enum");
 	bool c_word = p->t.kind == TOKEN_IDENT && is_c_word(p->t.text);
 	while (p->t.kind == TOKEN_IDENT && !p->err) {
@@ -136,6 +161,20 @@ void parse_list(struct parser *p, struct node *n, enum token_kind close)
 	parse_expect(p, close, token_text(close));
 }
 
+/* name= of a member of a record; *ret is NULL where there is none. */
+static void parse_label(struct parser *p, const char **ret)
+{
+	struct lexer l = p->lex;
+	l.diag = NULL;
+	*ret = NULL;
+	if (p->t.kind != TOKEN_IDENT || lex_skip(&l) || l.at + 1 >= l.end || l.text[l.at] != '=' ||
+	    l.text[l.at + 1] == '=')
+		return;
+	*ret = p->t.text;
+	parse_next(p);
+	parse_next(p);
+}
+
 static struct node *parse_paren(struct parser *p)
 {
 	u32 start = p->t.start;
@@ -158,9 +197,17 @@ static struct node *parse_paren(struct parser *p)
 	u32 commas = 0;
 	struct node **at = &n->list;
 	while (!p->err && p->t.kind != TOKEN_RPAREN) {
+		const char *label;
+		parse_label(p, &label);
+		if (n->nr && !label != !n->list->label)
+			parse_fail(p, -EINVAL, "either all values of a record have a name, or none");
 		struct node *e = parse_expr(p);
 		if (!e)
 			return NULL;
+		for (const struct node *o = n->list; label && o; o = o->next)
+			if (!strcmp(o->label, label))
+				parse_fail(p, -EINVAL, "the record has '%s' twice", label);
+		e->label = label;
 		*at = e;
 		at = &e->next;
 		n->nr++;
@@ -170,9 +217,69 @@ static struct node *parse_paren(struct parser *p)
 	}
 	if (!parse_expect(p, TOKEN_RPAREN, "')'"))
 		return NULL;
-	if (n->nr == 1 && !commas)
+	if (n->nr == 1 && !commas && !n->list->label)
 		return n->list;
 	return parse_end(p, n);
+}
+
+/* "a.b.c": the path to a member. */
+static const char *parse_member_path(struct parser *p)
+{
+	struct strbuf path;
+	strbuf_init(&path);
+	do {
+		if (path.len)
+			strbuf_char(&path, '.');
+		if (p->t.kind == TOKEN_IDENT)
+			strbuf_str(&path, p->t.text);
+		parse_expect(p, TOKEN_IDENT, "a member");
+	} while (parse_take(p, TOKEN_DOT));
+	const char *text = arena_strdup(p->arena, strbuf_cstr(&path));
+	if (!text || path.err)
+		p->err = -ENOMEM;
+	strbuf_done(&path);
+	return text;
+}
+
+static struct node *cast_of(struct parser *p, const struct node *at, const struct type_spec *spec,
+			    const char *name, u32 stars, struct node *a)
+{
+	struct node *n = parse_node(p, NODE_CAST);
+	struct type_spec *s = arena_zalloc(p->arena, sizeof(*s));
+	if (!n || !s) {
+		p->err = -ENOMEM;
+		return NULL;
+	}
+	if (spec)
+		*s = *spec;
+	else
+		*s = (struct type_spec){ .name = name, .start = at->start, .len = at->len };
+	s->stars += stars;
+	n->start = at->start;
+	n->spec = s;
+	n->a = a;
+	return parse_end(p, n);
+}
+
+/* container_of(pointer, type, member) is (type *)((uint64)pointer - offsetof(type, member)). */
+static struct node *parse_container(struct parser *p)
+{
+	struct node *off = parse_node(p, NODE_OFFSETOF), *sub = parse_node(p, NODE_BINARY);
+	parse_next(p);
+	if (!off || !sub || !parse_expect(p, TOKEN_LPAREN, "'('"))
+		return NULL;
+	struct node *pointer = parse_expr(p);
+	if (!pointer || !parse_expect(p, TOKEN_COMMA, "','"))
+		return NULL;
+	off->spec = parse_type(p);
+	if (!off->spec || !parse_expect(p, TOKEN_COMMA, "','"))
+		return NULL;
+	off->text = parse_member_path(p);
+	parse_expect(p, TOKEN_RPAREN, "')'");
+	sub->op = TOKEN_SUB;
+	sub->a = cast_of(p, off, NULL, "uint64", 0, pointer);
+	sub->b = parse_end(p, off);
+	return p->err ? NULL : cast_of(p, off, off->spec, NULL, 1, parse_end(p, sub));
 }
 
 static struct node *parse_sizeof(struct parser *p, bool offset)
@@ -185,21 +292,8 @@ static struct node *parse_sizeof(struct parser *p, bool offset)
 		n->spec = parse_type(p);
 	else
 		n->a = parse_expr(p);
-	if (offset && parse_expect(p, TOKEN_COMMA, "','")) {
-		struct strbuf path;
-		strbuf_init(&path);
-		do {
-			if (path.len)
-				strbuf_char(&path, '.');
-			if (p->t.kind == TOKEN_IDENT)
-				strbuf_str(&path, p->t.text);
-			parse_expect(p, TOKEN_IDENT, "a member");
-		} while (parse_take(p, TOKEN_DOT));
-		n->text = arena_strdup(p->arena, strbuf_cstr(&path));
-		if (!n->text || path.err)
-			p->err = -ENOMEM;
-		strbuf_done(&path);
-	}
+	if (offset && parse_expect(p, TOKEN_COMMA, "','"))
+		n->text = parse_member_path(p);
 	parse_expect(p, TOKEN_RPAREN, "')'");
 	return parse_end(p, n);
 }
@@ -208,6 +302,14 @@ static struct node *parse_ident(struct parser *p)
 {
 	if (parse_word(p, "sizeof") || parse_word(p, "offsetof"))
 		return parse_sizeof(p, parse_word(p, "offsetof"));
+	if (parse_word(p, "container_of"))
+		return parse_container(p);
+	if (parse_word(p, "typeof")) {
+		struct node *t = parse_node(p, NODE_TYPE);
+		if (t)
+			t->spec = parse_type(p);
+		return t && t->spec ? parse_end(p, t) : NULL;
+	}
 	bool truth = parse_word(p, "true");
 	struct node *n = parse_node(p, truth || parse_word(p, "false") ? NODE_BOOL : NODE_IDENT);
 	if (!n)
@@ -239,6 +341,16 @@ static struct node *parse_map(struct parser *p)
 	return parse_end(p, n);
 }
 
+/* { statements; expression }: the last one is its value. */
+static struct node *parse_block_value(struct parser *p)
+{
+	struct node *n = parse_block(p);
+	for (struct node *s = n ? n->list : NULL; s; s = s->next)
+		if (!s->next && s->kind == NODE_EXPR)
+			s->a->unused = false;
+	return n;
+}
+
 static struct node *parse_primary(struct parser *p)
 {
 	struct node *n = NULL;
@@ -251,6 +363,7 @@ static struct node *parse_primary(struct parser *p)
 	case TOKEN_IDENT: return parse_ident(p);
 	case TOKEN_MAP: return parse_map(p);
 	case TOKEN_LPAREN: return parse_paren(p);
+	case TOKEN_LBRACE: return parse_block_value(p);
 	default: parse_fail(p, -EINVAL, "expected an expression");
 	}
 	if (!n)

@@ -102,6 +102,11 @@ void lex_next(struct lexer *l, struct token *ret);
 /* White space, comments and lines of # are stepped over: the place of the next token. */
 int lex_skip(struct lexer *l);
 
+/*
+ * Texts that are imported are behind the script, each after a line with the name of its file. Such a line; file is its text.
+ */
+#define LEX_FILE_MARK "#@"
+
 /* An error that points into the script: the line and a caret. Returns err. */
 int lang_error(struct diag *d, const char *script, u32 start, u32 len, int err, const char *fmt,
 	       ...) printf_like(6, 7);

@@ -52,6 +52,35 @@ const struct program_type *type_pointer(struct arena *a, const struct program_ty
 	return t;
 }
 
+const struct program_type *type_array(struct arena *a, const struct program_type *of, u32 nr)
+{
+	struct program_type *t = arena_zalloc(a, sizeof(*t));
+	struct program_field *f = arena_zalloc(a, sizeof(*f));
+	if (!t || !f)
+		return NULL;
+	f->type = of;
+	*t = (struct program_type){
+		.kind = PROGRAM_ARRAY, .fields = f, .nr = nr, .size = nr * of->size
+	};
+	return t;
+}
+
+const struct program_type *type_named(struct arena *a, const struct program_type *tuple,
+				      const char *const *names)
+{
+	struct program_type *t = arena_zalloc(a, sizeof(*t));
+	struct program_field *f = arena_array(a, tuple->nr + 1, sizeof(*f));
+	if (!t || !f)
+		return NULL;
+	*t = *tuple;
+	t->fields = f;
+	for (u32 i = 0; i < t->nr; i++) {
+		f[i] = tuple->fields[i];
+		f[i].name = names[i];
+	}
+	return t;
+}
+
 const struct program_type *type_tuple(struct arena *a, const struct program_type *const *types,
 				      u32 nr)
 {
@@ -69,6 +98,11 @@ const struct program_type *type_tuple(struct arena *a, const struct program_type
 	return t;
 }
 
+static bool same_name(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
 bool type_equal(const struct program_type *a, const struct program_type *b)
 {
 	if (a == b)
@@ -79,16 +113,18 @@ bool type_equal(const struct program_type *a, const struct program_type *b)
 	switch (a->kind) {
 	case PROGRAM_TUPLE:
 		for (u32 i = 0; i < a->nr; i++)
-			if (!type_equal(a->fields[i].type, b->fields[i].type))
+			if (!type_equal(a->fields[i].type, b->fields[i].type) ||
+			    !same_name(a->fields[i].name, b->fields[i].name))
 				return false;
 		return true;
 	case PROGRAM_POINTER: return type_equal(a->to, b->to);
 	case PROGRAM_RECORD:
-	case PROGRAM_ENUM:
-		return a->name == b->name || (a->name && b->name && !strcmp(a->name, b->name));
+	case PROGRAM_ENUM: return same_name(a->name, b->name);
 	case PROGRAM_TIMESTAMP:
-		return a->format == b->format ||
-		       (a->format && b->format && !strcmp(a->format, b->format));
+	case PROGRAM_CGROUP_PATH: return same_name(a->format, b->format);
+	case PROGRAM_TSERIES:
+		return a->hist.step == b->hist.step && same_name(a->format, b->format);
+	case PROGRAM_QUANTILE: return !memcmp(a->quantiles, b->quantiles, a->nr);
 	case PROGRAM_ARRAY: return type_equal(a->fields->type, b->fields->type);
 	case PROGRAM_HIST:
 	case PROGRAM_LHIST:
@@ -118,14 +154,17 @@ static const struct program_type *join_tuples(struct arena *ar, const struct pro
 					      const struct program_type *b)
 {
 	const struct program_type *types[32];
+	const char *names[32];
 	if (a->nr != b->nr || a->nr > ARRAY_SIZE(types))
 		return NULL;
 	for (u32 i = 0; i < a->nr; i++) {
 		types[i] = type_join(ar, a->fields[i].type, b->fields[i].type, false, false);
-		if (!types[i])
+		names[i] = a->fields[i].name;
+		if (!types[i] || !same_name(names[i], b->fields[i].name))
 			return NULL;
 	}
-	return type_tuple(ar, types, a->nr);
+	const struct program_type *t = type_tuple(ar, types, a->nr);
+	return t && a->nr && names[0] ? type_named(ar, t, names) : t;
 }
 
 const struct program_type *type_join(struct arena *ar, const struct program_type *a,
@@ -206,6 +245,8 @@ void type_text(const struct program_type *t, struct strbuf *to)
 		for (u32 i = 0; i < t->nr; i++) {
 			if (i)
 				strbuf_char(to, ',');
+			if (t->fields[i].name)
+				strbuf_printf(to, "%s=", t->fields[i].name);
 			type_text(t->fields[i].type, to);
 		}
 		strbuf_char(to, ')');

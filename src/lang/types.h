@@ -17,6 +17,8 @@ const struct program_type *type_int(u32 size, bool is_signed);
 const struct program_type *type_string(struct arena *a, u32 size);
 const struct program_type *type_plain(struct arena *a, enum program_type_kind kind, u32 size);
 const struct program_type *type_pointer(struct arena *a, const struct program_type *to);
+/* nr 0: of unknown length. */
+const struct program_type *type_array(struct arena *a, const struct program_type *of, u32 nr);
 const struct program_type *type_tuple(struct arena *a, const struct program_type *const *types,
 				      u32 nr);
 
@@ -32,11 +34,16 @@ static inline bool type_is_number(const struct program_type *t)
 }
 static inline bool type_is_signed(const struct program_type *t)
 {
-	return t->kind == PROGRAM_INT && t->is_signed;
+	return (t->kind == PROGRAM_INT || t->kind == PROGRAM_ENUM) && t->is_signed;
 }
 static inline bool type_is_aggregate(const struct program_type *t)
 {
 	return t->kind >= PROGRAM_COUNT;
+}
+/* As it is in the memory of others: only copied as a whole, and read through its address. */
+static inline bool type_is_raw(const struct program_type *t)
+{
+	return t->kind == PROGRAM_RECORD || t->kind == PROGRAM_ARRAY;
 }
 /* Bytes in a map, a tuple or a record. */
 static inline u32 type_room(const struct program_type *t)
@@ -56,3 +63,6 @@ void type_text(const struct program_type *t, struct strbuf *to);
 
 /* "int8", "unsigned long", "u32"; NULL: not the name of a number. */
 const struct program_type *type_by_name(const char *name);
+/* A tuple whose members have these names. */
+const struct program_type *type_named(struct arena *a, const struct program_type *tuple,
+				      const char *const *names);

@@ -1,11 +1,16 @@
 #include "session/program_compile.h"
 
+#include "base/str.h"
+#include "bpf/points.h"
+#include "event/probe_elf.h"
+#include "image/usdt_notes.h"
 #include "kern/kallsyms.h"
 #include "sym/kallsyms.h"
 #include "wire/format.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -108,9 +113,121 @@ static int kernel_symbol(void *ctx, const char *name, u64 *ret)
 	return rc;
 }
 
+static const char *syscall_name(void *ctx, u32 nr)
+{
+	(void)ctx;
+	return points_syscall_name(nr);
+}
+
+struct site_search {
+	struct program_compile *c;
+	const struct program_probe *probe;
+	VEC(const char *) seen;
+	u32 nth;
+	const char *found;
+};
+
+static int offer_site(void *ctx, const struct usdt_note *n)
+{
+	struct site_search *s = ctx;
+	if (!points_is_site(s->probe, n))
+		return 0;
+	vec_for_each (&s->seen, o)
+		if (!strcmp(*o, n->args))
+			return 0;
+	const char *args = arena_strdup(&s->c->arena, n->args), **slot = vec_push(&s->seen);
+	if (!args || !slot)
+		return -ENOMEM;
+	*slot = args;
+	if (s->seen.nr <= s->nth)
+		return 0;
+	s->found = args;
+	return 1;
+}
+
+static int usdt_site(void *ctx, const struct program_probe *p, u32 nth, const char **ret)
+{
+	struct program_compile *c = ctx;
+	struct site_search s = { .c = c, .probe = p, .nth = nth };
+	const char *path = points_find_file(&c->arena, p->target, c->pid);
+	int rc = path ? probe_elf_each_note(path, offer_site, &s) : 0;
+	vec_free(&s.seen);
+	*ret = s.found;
+	return rc;
+}
+
+static int user_symbol(void *ctx, const char *program, const char *name, u64 *ret)
+{
+	struct program_compile *c = ctx;
+	const char *path = points_find_file(&c->arena, program, c->pid);
+	return path ? points_user_symbol(path, name, ret) : -ENOENT;
+}
+
+/* The kernel's number for a cgroup is the handle of its directory. */
+static int cgroup_id(void *ctx, const char *path, u64 *ret)
+{
+	(void)ctx;
+	char full[PATH_MAX];
+	_Alignas(struct file_handle) u8 space[sizeof(struct file_handle) + MAX_HANDLE_SZ] = { 0 };
+	struct file_handle *h = (struct file_handle *)space;
+	int mount;
+	h->handle_bytes = MAX_HANDLE_SZ;
+	bool whole = str_starts(path, "/sys/fs/cgroup");
+	snprintf(full, sizeof(full), "%s%s%s", whole ? "" : "/sys/fs/cgroup/", path,
+		 whole ? "" : "/");
+	if (name_to_handle_at(AT_FDCWD, full, h, &mount, 0))
+		return -errno;
+	if (h->handle_bytes < sizeof(*ret))
+		return -ENOTSUP;
+	memcpy(ret, h->f_handle, sizeof(*ret));
+	return 0;
+}
+
+/* A script that another one imports: by its path, from the directory of that one. */
+static int read_import(void *ctx, const char *from, const char *name, const char **ret_path,
+		       const char **ret_text)
+{
+	struct program_compile *c = ctx;
+	char path[PATH_MAX];
+	const char *slash = from ? strrchr(from, '/') : NULL;
+	int len = slash && *name != '/' ? (int)(slash - from + 1) : 0;
+	if (snprintf(path, sizeof(path), "%.*s%s", len, from ? from : "", name) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	struct stat st;
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
+	/* Whoever may write to it would write what runs with all rights. */
+	if (st.st_mode & S_IWOTH)
+		return -EPERM;
+	enum { LARGEST = 1 << 20 };
+	if (st.st_size > LARGEST)
+		return -EFBIG;
+	size_t size = (size_t)st.st_size, got = 0;
+	char *text = arena_zalloc(&c->arena, size + 1);
+	if (!text)
+		return -ENOMEM;
+	while (got < size) {
+		ssize_t n = read(fd, text + got, size - got);
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		got += (size_t)n;
+	}
+	*ret_path = arena_strdup(&c->arena, path);
+	*ret_text = text;
+	return *ret_path ? 0 : -ENOMEM;
+}
+
 static const struct lang_ops ops = { .tracepoint = read_schema,
 				     .tracepoint_list = nth_tracepoint,
-				     .kernel_symbol = kernel_symbol };
+				     .kernel_symbol = kernel_symbol,
+				     .syscall_name = syscall_name,
+				     .cgroup_id = cgroup_id,
+				     .usdt_site = usdt_site,
+				     .user_symbol = user_symbol,
+				     .import = read_import };
 
 static int read_types(struct program_compile *c)
 {

@@ -25,6 +25,7 @@ struct running {
 	const struct run_opts *o;
 	struct sysroot root;
 	struct strbuf text; /* of the script */
+	const char *path; /* of the script; NULL: -e or standard input */
 	struct strbuf file; /* -o: a writer */
 	struct strbuf token; /* of --listen */
 	struct strbuf *out;
@@ -231,7 +232,7 @@ static int run_program(struct running *r, const struct program *p)
 	struct strbuf log;
 	strbuf_init(&log);
 	struct program_run_opts opts = {
-		.script = strbuf_cstr(&r->text),
+		.script = p->text,
 		.pid = (s32)o->pid,
 		.cgroup = o->cgroup,
 		.command = o->command ? words.we_wordv : NULL,
@@ -278,8 +279,11 @@ static int compile(struct running *r, int argc, char **argv, struct program *p)
 	int rc = program_compile_open(&c);
 	if (rc)
 		return rc;
+	c.pid = (s32)o->pid;
 	struct lang_input in = { .text = strbuf_cstr(&r->text),
 				 .len = r->text.len,
+				 .path = r->path,
+				 .environment = (const char *const *)environ,
 				 .params = (const char *const *)argv,
 				 .nr_params = (u32)argc,
 				 .allow_unsafe = o->unsafe,
@@ -353,6 +357,7 @@ static int run_script(struct running *r, int argc, char **argv)
 		argv++;
 	} else if (argc) {
 		rc = read_script(r, argv[0]);
+		r->path = strcmp(argv[0], "-") ? argv[0] : NULL;
 		argc--;
 		argv++;
 	} else {
