@@ -333,6 +333,12 @@ int attach_typed_functions(struct attached *a, const struct attach_range *r, str
 int attach_iter(struct attached *a, const struct attach_range *r, struct diag *d)
 {
 	const struct point *pt = &r->points[r->first];
+	if (r->probe->target) {
+		diag_error(d, -ENOTSUP,
+			   "iterators cannot be pinned: what they print is formatted here");
+		script_span(d, a->loaded->script, r->probe->span_start, r->probe->span_len);
+		return -ENOTSUP;
+	}
 	char name[64];
 	snprintf(name, sizeof(name), "bpf_iter_%s", r->probe->name);
 	struct load_kind kind = { .type = BPF_PROG_TYPE_TRACING, .attach_type = BPF_TRACE_ITER };

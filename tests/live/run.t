@@ -76,6 +76,22 @@ order rawtracepoint:sched_process_exec
 needs_or_skip "order of uprobes" uprobes || order uprobe:libc:exit
 run -e 'rawtracepoint:sched_switch { @ = count(); }' -c 'sleep 0.1' >out.txt 2>err.txt
 like "$(cat out.txt)" '^@: [1-9]' "a raw tracepoint"
+# events as the other verbs call them
+run -e 'sched:sched_switch { @[probe] = count(); @ok[args.next_pid >= 0] = count(); }' -c 'sleep 0.1' >out.txt 2>err.txt
+like "$(cat out.txt)" '^@\[tracepoint:sched:sched_switch\]: [1-9]' "SYSTEM:EVENT is a tracepoint" || sed 's/^/# /' err.txt
+run -e 'page-faults { @[probe] = count(); } sched:sched_process_e* { @e[probe] = count(); }' -c /bin/true >out.txt 2>err.txt
+like "$(cat out.txt)" '^@e\[tracepoint:sched:sched_process_exit\]: [1-9]' "so is a pattern" || sed 's/^/# /' err.txt
+run -e 'kprob:vfs_read { }' >out.txt 2>err.txt
+like "$(cat err.txt)" "did you mean 'kprobe'" "but a slip is one"
+# iterators, signals to sonde itself
+like "$(prints "iter:task { if (ctx->task->pid == $$) { printf(\"%s\n\", ctx->task->comm); } }")" '^(bash|run\.t)$' "an iterator over tasks" || sed 's/^/# /' err.txt
+like "$(prints 'iter:task_file { @ = count(); }')" '^@: [1-9]' "and over their files"
+"$SONDE" run -q -e 'self:signal:SIGUSR1 { printf("signal\n"); exit(); }' >out.txt 2>err.txt &
+pid=$!
+wait_until catches $pid USR1
+kill -USR1 $pid
+wait $pid
+is "$?.$(cat out.txt)" 0.signal "a signal to the script itself"
 # -p: only that process, but clocks go on
 bash -c 'while :; do echo; done' >/dev/null &
 pid=$!

@@ -12,6 +12,9 @@ run() { timeout 120 "$SONDE" run -q "$@"; }
 run -e "usdt:$SONDE:sonde:* { @[probe] = count(); }" -c "$SONDE workload usdt 100" >out.txt 2>err.txt
 is "$(grep -c . out.txt) $(sed -n 's/^@\[usdt:.*:sonde:step\]: //p' out.txt)" "3 100" "a pattern of static probes: each by its own name" ||
 	sed 's/^/# /' out.txt err.txt
+run -e "usdt:$SONDE:sonde:step { @[arg1 == arg0 * arg0, str(arg2)] = count(); }" -c "$SONDE workload usdt 10" >out.txt 2>err.txt
+is "$(grep . out.txt)" "@[true, even]: 5
+@[true, odd]: 5" "their arguments" || sed 's/^/# /' err.txt
 run -e "usdt:$SONDE:nosuch:nosuch { }" >out.txt 2>err.txt
 is $? 1 "a static probe that is not there"
 
@@ -77,6 +80,21 @@ like "$(cat err.txt)" 'nearest line .* is 17' "with the nearest one that is ther
 run -e "config = { missing_probes = \"warn\" } uprobe:$here@lines.c:700 { } BEGIN { exit(); }" >out.txt 2>err.txt
 is $? 0 "only a warning where the script wants it so"
 like "$(cat err.txt)" 'warning: .*line 700' "with the reason"
+
+# memory
+cat >watch.c <<'END'
+volatile long watched;
+int main(void)
+{
+	for (int i = 0; i < 5; i++)
+		watched = i;
+	return 0;
+}
+END
+gcc -no-pie -o watch watch.c
+address=$(nm watch | sed -n 's/ [BDS] watched$//p')
+run -e "watchpoint:0x$address:8:w /comm == \"watch\"/ { @[usermode] = count(); }" -c ./watch >out.txt 2>err.txt
+like "$(cat out.txt)" '^@\[1\]: 5$' "writes to an address" || sed 's/^/# /' out.txt err.txt
 
 # what a path means to a process below another root
 cat >tick.c <<'END'
