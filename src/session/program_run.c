@@ -334,8 +334,13 @@ static int finish(struct program_state *r)
 			strbuf_str(r->opts->out, "\n\n");
 		rc = actions_print_maps(&r->actions);
 	}
+	struct account lost = { 0 };
 	if (!rc)
-		rc = account_report(&r->loaded, NULL, r->diag);
+		rc = account_report(&r->loaded, &lost, r->diag);
+	if (r->opts->json && lost.ring_drops)
+		strbuf_printf(r->opts->out,
+			      "{\"type\":\"lost_events\",\"data\":{\"events\":%llu}}\n",
+			      (unsigned long long)lost.ring_drops);
 	if (r->actions.nr_bad)
 		diag_warn(r->diag, "%llu records were not understood",
 			  (unsigned long long)r->actions.nr_bad);

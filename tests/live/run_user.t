@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# where: host 6.12
+# where: host 6.1 6.12
 # needs: root bpf uprobes
 # run: places in programs (lines, static probes, other roots) and names of their stacks, also when they have ended.
 . "${SONDE_SRC:-.}/tests/lib.sh"
