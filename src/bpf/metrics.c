@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 /* A row of a map on its way to lines that differ in the end of their name and in one more label. */
-struct metric {
+struct metrics_row {
 	const char *name; /* of the map, without its @ */
 	const char *labels; /* `key="x"`, or "" */
 	struct strbuf *to;
@@ -22,7 +22,7 @@ static void add_name(const char *name, const char *end, struct strbuf *to)
 }
 
 /* label: one more, or NULL. */
-static void begin_line(const struct metric *m, const char *end, const char *label)
+static void begin_line(const struct metrics_row *m, const char *end, const char *label)
 {
 	add_name(m->name, end, m->to);
 	if (!*m->labels && !label) {
@@ -38,14 +38,14 @@ static void begin_line(const struct metric *m, const char *end, const char *labe
 	strbuf_str(m->to, "} ");
 }
 
-static void add_u64(const struct metric *m, const char *end, const char *label, u64 v)
+static void add_u64(const struct metrics_row *m, const char *end, const char *label, u64 v)
 {
 	begin_line(m, end, label);
 	strbuf_u64(m->to, v);
 	strbuf_char(m->to, '\n');
 }
 
-static void add_s64(const struct metric *m, const char *end, const char *label, s64 v)
+static void add_s64(const struct metrics_row *m, const char *end, const char *label, s64 v)
 {
 	begin_line(m, end, label);
 	strbuf_s64(m->to, v);
@@ -67,7 +67,7 @@ static const char *type_of(const struct program_type *t)
 }
 
 /* Buckets up to the last that has something; each counts all below its bound, as the format wants it. */
-static void add_hist(const struct metric *m, const struct program_type *t, const u64 *buckets)
+static void add_hist(const struct metrics_row *m, const struct program_type *t, const u64 *buckets)
 {
 	u32 nr = hist_nr(t), end = nr;
 	u64 sum = 0;
@@ -87,7 +87,8 @@ static void add_hist(const struct metric *m, const struct program_type *t, const
 	add_u64(m, "_count", NULL, hist_total(buckets, nr));
 }
 
-static void add_quantiles(const struct metric *m, const struct program_type *t, const u64 *buckets)
+static void add_quantiles(const struct metrics_row *m, const struct program_type *t,
+			  const u64 *buckets)
 {
 	for (u32 i = 0; i < t->nr; i++) {
 		char label[32];
@@ -98,7 +99,7 @@ static void add_quantiles(const struct metric *m, const struct program_type *t, 
 	add_u64(m, "_count", NULL, hist_total(buckets, hist_nr(t)));
 }
 
-static void add_value(const struct metric *m, const struct program_type *t, const void *value)
+static void add_value(const struct metrics_row *m, const struct program_type *t, const void *value)
 {
 	u64 pair[2] = { 0 };
 	memcpy(pair, value, min((size_t)t->size, sizeof(pair)));
@@ -191,7 +192,9 @@ void metrics_map(const struct map_rows *r, const struct value_style *s, struct s
 	for (u32 i = 0; i < r->nr; i++) {
 		u32 row = r->order ? r->order[i] : i;
 		add_labels(r, s, r->keys + (size_t)row * r->key_size, &labels);
-		const struct metric m = { .name = name, .labels = strbuf_cstr(&labels), .to = to };
+		const struct metrics_row m = { .name = name,
+					       .labels = strbuf_cstr(&labels),
+					       .to = to };
 		add_value(&m, r->map->value, r->values + (size_t)row * r->value_size);
 	}
 	strbuf_done(&labels);

@@ -70,14 +70,14 @@ static int append_map(struct naming *n, struct naming_process *p, const struct n
 	return 0;
 }
 
-struct reading {
+struct naming_reading {
 	struct naming *n;
 	struct naming_process fresh;
 };
 
 static int add_map(void *ctx, const struct proc_map *m)
 {
-	struct reading *r = ctx;
+	struct naming_reading *r = ctx;
 	if (!(m->prot & PROT_EXEC))
 		return 0;
 	return append_map(r->n, &r->fresh,
@@ -92,7 +92,7 @@ static int add_map(void *ctx, const struct proc_map *m)
 
 static void read_maps(struct naming *n, struct naming_process *p)
 {
-	struct reading r = { .n = n };
+	struct naming_reading r = { .n = n };
 	int rc = procfs_maps(&n->procfs, (s32)p->pid, add_map, &r);
 	if (rc || !r.fresh.maps.nr) {
 		vec_free(&r.fresh.maps);

@@ -189,6 +189,27 @@ like "$("$SONDE" run -lv 'tracepoint:sched:sched_switch' 2>&1; "$SONDE" run -v -
 like "$("$SONDE" run --info)" 'ringbuf .*yes' "--info"
 like "$("$SONDE" run -lv 'tracepoint:sched:sched_switch')" '^    pid_t next_pid' "-lv as bpftrace takes it"
 
+if [ -e /sys/kernel/btf/vmlinux ]; then
+	is "$("$SONDE" run -l 'struct task_struct')" "struct task_struct" "-l of the kernel's types"
+	like "$("$SONDE" run -lv 'struct task_struct')" '^    pid_t tgid$' "with their members"
+	like "$("$SONDE" run -lv 'enum pid_type')" '^    PIDTYPE_TGID = 1$' "and values"
+else
+	skip "kernel without BTF" "-l of the kernel's types"
+fi
+
+# systemd learns when all is attached
+cat >notify.py <<'END'
+import os, socket, subprocess, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind("notify.socket")
+s.settimeout(100)
+p = subprocess.Popen(sys.argv[1:], env=dict(os.environ, NOTIFY_SOCKET=os.path.abspath("notify.socket")))
+print(s.recv(100).decode())
+p.terminate()
+p.wait()
+END
+is "$(python3 notify.py "$SONDE" run -q -e 'interval:s:100 { }' 2>/dev/null)" READY=1 "READY=1 for systemd"
+
 # stages
 like "$(run -d verifier -e 'BEGIN { printf("ran\n"); }')" '^processed [0-9]+ insns' "-d verifier: its words"
 unlike "$(run -d verifier -e 'BEGIN { printf("ran\n"); }')" '^ran' "and nothing runs"

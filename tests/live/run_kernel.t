@@ -9,11 +9,9 @@ cd "$SONDE_TMP" || exit 1
 run() { timeout 120 "$SONDE" run -q "$@" >out.txt 2>err.txt; }
 shows() { like "$(cat out.txt)" "$1" "$2" || sed 's/^/# /' out.txt err.txt; }
 
-# A module with a function that files of this guest's root are read with.
-module=virtiofs function=virtio_fs_wake_pending_and_unlock
-grep -q "\[$module\]" /proc/kallsyms || module=fuse function=fuse_simple_request
-if grep -q " [tT] .*\[$module\]" /proc/kallsyms; then
-	name=$(grep " t [a-z0-9_]*	\[$module\]" $tracefs/available_filter_functions /proc/kallsyms 2>/dev/null | head -1)
+# any module that functions of can be traced
+module=$(sed -n 's/^[a-z0-9_]* \[\([a-z0-9_]*\)\]$/\1/p' $tracefs/available_filter_functions | head -1)
+if [ -n "$module" ]; then
 	run --dry-run -e "kprobe:$module:* { @[func] = count(); }"
 	is $? 0 "all functions of a module" || sed 's/^/# /' err.txt
 	"$SONDE" run -l "fentry:$module:*" >list.txt 2>err.txt
@@ -38,6 +36,7 @@ if "$SONDE" run --info | grep -q '^  fentry .* yes'; then
 	run -e 'fentry:vfs_read { @[args.count > 0] = count(); } fexit:vfs_read { @r[retval >= 0, args.count > 0] = count(); }' -c /bin/true
 	shows '^@\[true\]: [1-9]' "typed arguments"
 	shows '^@r\[true, true\]: [1-9]' "and results with them"
+	like "$("$SONDE" run -lv fentry:vmlinux:vfs_read)" '^    size_t count$' "which -lv lists"
 	run -e 'fentry:vfs_re* { @[func] = count(); }' -c /bin/true
 	shows '^@\[vfs_read\]: [1-9]' "a pattern of fentry"
 else
