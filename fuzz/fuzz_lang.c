@@ -41,6 +41,48 @@ static int tracepoint(void *ctx, const char *system, const char *name, const str
 	return 0;
 }
 
+static int address(void *ctx, const char *name, u64 *ret)
+{
+	(void)ctx;
+	*ret = 0x1000;
+	return *name == 'x' ? -ENOENT : 0;
+}
+
+static int user_address(void *ctx, const char *program, const char *name, u64 *ret)
+{
+	(void)program;
+	return address(ctx, name, ret);
+}
+
+static const char *syscall_name(void *ctx, u32 nr)
+{
+	(void)ctx;
+	return nr < 3 ? "call" : NULL;
+}
+
+/* A library that imports itself. */
+static int import(void *ctx, const char *from, const char *name, const char **ret_path,
+		  const char **ret_text)
+{
+	(void)ctx;
+	(void)from;
+	*ret_path = name;
+	*ret_text = "import \"lib\";\n#define LIB 1\nmacro lib(x) { x + LIB }\nstruct lib { int a; "
+		    "};\n";
+	return *name == 'x' ? -ENOENT : 0;
+}
+
+static int usdt_site(void *ctx, const struct program_probe *p, u32 nth, const char **ret)
+{
+	static const char *const sites[] = { "8@%rdi -4@%eax 2@$5",
+					     "-4@8(%rsp) 1@%al 4@(%rax,%rbx)" };
+	(void)ctx;
+	if (nth >= ARRAY_SIZE(sites) || !p->name)
+		return 0;
+	*ret = sites[nth];
+	return 1;
+}
+
 /* A jump stays inside, and the last instruction leaves. */
 static void check_code(const struct program *p, const struct program_code *c)
 {
@@ -64,7 +106,13 @@ static void check_code(const struct program *p, const struct program_code *c)
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	static const struct lang_ops ops = { .tracepoint = tracepoint };
+	static const struct lang_ops ops = { .tracepoint = tracepoint,
+					     .kernel_symbol = address,
+					     .user_symbol = user_address,
+					     .cgroup_id = address,
+					     .syscall_name = syscall_name,
+					     .import = import,
+					     .usdt_site = usdt_site };
 	static const char *const params[] = { "1", "two" };
 	_cleanup_free_ char *text = strndup((const char *)data, min(size, (size_t)8192));
 	if (!text)

@@ -41,13 +41,13 @@ static int compare_values(const struct program_type *t, const void *a, const voi
 	return x < y ? -1 : x > y;
 }
 
-struct sorting {
+struct row_order {
 	const struct map_rows *rows;
 	const struct program_action *action;
 };
 
 /* By what the script asks for; 0: the same. */
-static int compare_asked(const struct sorting *s, u32 x, u32 y)
+static int compare_asked(const struct row_order *s, u32 x, u32 y)
 {
 	const struct map_rows *r = s->rows;
 	bool by_key = s->action->sort.by == PROGRAM_SORT_KEY;
@@ -64,7 +64,7 @@ static int compare_asked(const struct sorting *s, u32 x, u32 y)
 
 static int compare_rows(const void *a, const void *b, void *ctx)
 {
-	const struct sorting *s = ctx;
+	const struct row_order *s = ctx;
 	const struct map_rows *r = s->rows;
 	u32 x = *(const u32 *)a, y = *(const u32 *)b;
 	if (s->action && s->action->sort.by != PROGRAM_SORT_DEFAULT) {
@@ -88,7 +88,7 @@ int map_rows_sort(struct map_rows *r)
 
 int map_rows_sort_by(struct map_rows *r, const struct program_action *action)
 {
-	struct sorting s = { r, action };
+	struct row_order s = { r, action };
 	free(r->order);
 	r->order = malloc(max((size_t)r->nr, (size_t)1) * sizeof(*r->order));
 	if (!r->order)

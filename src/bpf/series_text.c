@@ -68,15 +68,15 @@ static const struct program_interval *find(const struct program_type *t,
 	return i->epoch == epoch ? i : NULL;
 }
 
-struct extent {
+struct series_extent {
 	u64 least, most;
 	bool any;
 };
 
-static struct extent extent_of(const struct program_type *t, const struct program_interval *at,
-			       u64 first, u64 last)
+static struct series_extent extent_of(const struct program_type *t,
+				      const struct program_interval *at, u64 first, u64 last)
 {
-	struct extent e = { 0 };
+	struct series_extent e = { 0 };
 	for (u64 epoch = first; epoch <= last; epoch++) {
 		const struct program_interval *i = find(t, at, epoch);
 		if (!i)
@@ -113,7 +113,7 @@ void series_text(const struct value_style *s, const struct program_type *t,
 	u64 last = latest_epoch(t, at), first = last >= t->nr ? last - t->nr + 1 : 1;
 	while (first < last && !find(t, at, first))
 		first++;
-	struct extent e = extent_of(t, at, first, last);
+	struct series_extent e = extent_of(t, at, first, last);
 	for (u64 epoch = first; e.any && epoch <= last; epoch++) {
 		const struct program_interval *i = find(t, at, epoch);
 		double range = (double)(e.most - e.least);

@@ -66,7 +66,7 @@ static const struct program_type *check_cgroupid(struct checker *c, struct node 
 		return NULL;
 	int err = ops && ops->cgroup_id ? ops->cgroup_id(c->in->ctx, n->list->text, &id) : -ENOTSUP;
 	if (err) {
-		check_fail(c, n->list, err, "no cgroup '%s'", n->list->text);
+		check_fail(c, n->list, err, "'%s' is no cgroup (of version 2)", n->list->text);
 		return NULL;
 	}
 	n->number = (s64)id;

@@ -53,12 +53,12 @@ static const struct program_type *check_concat(struct checker *c, struct node *n
 		check_fail(c, n, -EINVAL, "str_concat() takes two strings");
 		return NULL;
 	}
-	u64 size = (u64)a->type->size + b->type->size;
-	if (size > 1 << 15) {
-		check_fail(c, n, -E2BIG, "the string may get longer than 32768 bytes");
-		return NULL;
-	}
-	return type_string(c->arena, (u32)size);
+	enum { SHORT = 64 };
+	u32 size = a->type->size + b->type->size;
+	/* $s = str_concat($s, "x") has to settle: what gets longer than the longest string is cut. */
+	if (size > SHORT)
+		size = max(c->program->config.max_strlen, max(a->type->size, b->type->size));
+	return type_string(c->arena, size);
 }
 
 /* The bytes of a string in own memory, at most size of them. */
@@ -100,6 +100,8 @@ static struct value lower_concat(struct lower *l, struct node *n)
 	ir_alu(l->ir, BPF_ADD, p, len);
 	ir_call(l->ir, IR_NONE, HELPER_READ_KERNEL_STR, 3,
 		(struct ir_arg[]){ ir_arg_reg(p), ir_arg_imm(type_room(b->type)), ir_arg_reg(from) });
+	if (first + type_room(b->type) > type_room(n->type))
+		ir_store_imm(l->ir, to.base, to.off + (s32)type_room(n->type) - 1, 0, 1);
 	return place_value(to);
 }
 

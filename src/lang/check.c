@@ -249,6 +249,7 @@ void check_read(struct checker *c, struct node **at)
 	*r = (struct node){
 		.kind = NODE_READ, .start = n->start, .len = n->len, .a = n, .next = n->next
 	};
+	r->label = n->label;
 	n->next = NULL;
 	*at = r;
 	(void)check_expr(c, r);
@@ -298,7 +299,9 @@ static const struct program_type *compare_type(struct checker *c, struct node *n
 		return &type_bool;
 	if (equality && a->kind == PROGRAM_STRING && b->kind == PROGRAM_STRING)
 		return &type_bool;
-	if (equality && (a->kind == PROGRAM_TUPLE || a->kind == PROGRAM_ARRAY) && type_equal(a, b))
+	if (equality && a->kind == PROGRAM_ARRAY && type_equal(a, b))
+		return &type_bool;
+	if (equality && a->kind == PROGRAM_TUPLE && type_join(c->arena, a, b, false, false))
 		return &type_bool;
 	struct strbuf s;
 	strbuf_init(&s);

@@ -153,7 +153,11 @@ static const struct program_type *no_member(struct checker *c, struct node *n,
 		if (t->fields[i].name)
 			list.names[nr++] = t->fields[i].name;
 	const char *close = str_closest(n->text, list.names, nr);
-	check_fail(c, n, -EINVAL, "%s has no member '%s'", t->name ? t->name : "this", n->text);
+	check_fail(c, n, -EINVAL, "%s has no member '%s'",
+		   t->kind == PROGRAM_TUPLE ? "the record"
+		   : t->name		    ? t->name
+					    : "this",
+		   n->text);
 	if (close)
 		diag_hint(c->diag, "did you mean '%s'?", close);
 	return NULL;
@@ -223,6 +227,13 @@ const struct program_type *check_deref(struct checker *c, struct node *n)
 	const struct program_type *t = n->a->type;
 	if (t->kind == PROGRAM_POINTER && t->to && t->to->kind != PROGRAM_VOID)
 		return t->to;
+	/* Without the kernel's types, a pointer to one of them is a number, too. */
+	if (t->kind == PROGRAM_INT && !c->in->btf) {
+		check_fail(c, n, -ENOTSUP,
+			   "what is at this address is not known without the types of the kernel");
+		diag_hint(c->diag, "write what it is: *(uint64 *)...");
+		return NULL;
+	}
 	if (t->kind == PROGRAM_INT)
 		return &type_u64;
 	return check_wrong(c, n, "cannot follow a value of type %s", t);

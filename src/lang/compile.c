@@ -52,7 +52,7 @@ static int refuse_map(struct compiler *c, const struct map *m, const char *why)
 			  why);
 }
 
-enum { PREALLOC_MAX = 8 << 20 };
+enum { PREALLOC_MAX = 16 << 20, DEFAULT_KEYS = 4096 };
 
 static int make_map(struct compiler *c, struct map *m)
 {
@@ -89,9 +89,9 @@ static int make_map(struct compiler *c, struct map *m)
 	to->max_entries = m->is_scalar	   ? 1
 			  : m->max_entries ? m->max_entries
 					   : c->program->config.max_map_keys;
-	/* Memory for keys that may never come is not taken in advance where it is a lot of it. */
-	if (!m->is_scalar && !m->type && (u64)to->value_size * to->max_entries > PREALLOC_MAX)
-		to->flags = BPF_F_NO_PREALLOC;
+	/* Memory of all keys is taken in advance, for each CPU: keys that were not asked for are fewer where it is a lot. */
+	if (!m->is_scalar && !m->max_entries && to->max_entries == DEFAULT_KEYS)
+		to->max_entries = min(to->max_entries, max(64u, PREALLOC_MAX / to->value_size));
 	return to->key_size > 512 && c->program->config.max_strlen < to->key_size / 8
 		       ? refuse_map(c, m, "has a key that is too large")
 		       : 0;
@@ -115,10 +115,11 @@ static void set_function(struct compiler *c, struct program_probe *p)
 		p->btf_id = btf_find(c->in->btf, p->name, BTF_BIT(BTF_OF_FUNCTION), NULL);
 }
 
-static int lower_one(struct compiler *c, struct probe_block *b, u32 point)
+static int lower_one(struct compiler *c, struct probe_block *b, u32 point, u32 code, bool plain)
 {
-	struct ir *ir = &c->irs[c->nr];
+	struct ir *ir = &c->irs[code];
 	struct lower l = {
+		.is_tight = plain,
 		.check = &c->check,
 		.program = c->program,
 		.arena = &c->program->arena,
@@ -134,10 +135,10 @@ static int lower_one(struct compiler *c, struct probe_block *b, u32 point)
 		return err;
 	set_function(c, &c->program->probes.at[point]);
 	ir_init(ir, &c->program->arena);
-	c->program->probes.at[point].code = c->nr++;
+	c->program->probes.at[point].code = code;
 	err = lower_point(&l);
-	c->frames[c->nr - 1] = l.stack_max;
-	c->callbacks[c->nr - 1] = l.callbacks;
+	c->frames[code] = l.stack_max;
+	c->callbacks[code] = l.callbacks;
 	return err;
 }
 
@@ -151,11 +152,33 @@ static int lower_all(struct compiler *c)
 		return -ENOMEM;
 	for (struct probe_block *b = c->script.blocks; b; b = b->next)
 		for (u32 i = 0; i < b->nr_points; i++) {
-			int err = lower_one(c, b, b->first_point + i);
+			int err = lower_one(c, b, b->first_point + i, c->nr++, false);
 			if (err)
 				return err;
 		}
-	return lower_shared_finish(c->program, &c->shared);
+	return 0;
+}
+
+static void done_one(struct compiler *c, u32 i)
+{
+	ir_done(&c->irs[i]);
+	for (struct lower_callback *cb = c->callbacks[i]; cb; cb = cb->next)
+		ir_done(&cb->ir);
+}
+
+/* Once more, with less on the stack. */
+static int lower_again(struct compiler *c, u32 code)
+{
+	for (struct probe_block *b = c->script.blocks; b; b = b->next)
+		for (u32 i = 0; i < b->nr_points; i++) {
+			u32 point = b->first_point + i;
+			if (c->program->probes.at[point].code != code)
+				continue;
+			done_one(c, code);
+			c->callbacks[code] = NULL;
+			return lower_one(c, b, point, code, true);
+		}
+	return -E2BIG;
 }
 
 /* "kprobe_vfs_read": what tools that list programs show. */
@@ -211,10 +234,16 @@ static int emit_one(struct compiler *c, u32 i, const struct program_probe *p)
 	if (c->in->dump_ir)
 		strbuf_printf(c->in->dump_ir, "%s\n", p->text);
 	int err = emit_functions(c, i, code);
+	if (err == -E2BIG) {
+		err = lower_again(c, i);
+		if (!err)
+			err = emit_functions(c, i, code);
+	}
 	code->name = code_name(&c->program->arena, p->text);
 	if (err == -E2BIG)
 		return lang_error(c->diag, c->in->text, p->span_start, p->span_len, err,
-				  "the code of this probe is too large");
+				  "the code of this probe is too large, or its expressions need "
+				  "more than 512 bytes of stack");
 	if (!err && !code->name)
 		err = -ENOMEM;
 	if (!err && c->in->dump_bpf) {
@@ -231,7 +260,7 @@ static int emit_all(struct compiler *c)
 		if (err)
 			return err;
 	}
-	return 0;
+	return lower_shared_finish(c->program, &c->shared);
 }
 
 static int run_passes(struct compiler *c)
@@ -259,13 +288,6 @@ static int run_passes(struct compiler *c)
 		err = emit_all(c);
 	stage_done(c, LANG_REGISTERS);
 	return err;
-}
-
-static void done_one(struct compiler *c, u32 i)
-{
-	ir_done(&c->irs[i]);
-	for (struct lower_callback *cb = c->callbacks[i]; cb; cb = cb->next)
-		ir_done(&cb->ir);
 }
 
 struct lang_tree *tree_keep(struct program *p, const struct checker *c)

@@ -2,7 +2,9 @@
  * The compiler: the text of a script becomes a struct program. It opens nothing and asks the kernel nothing; what it has to know about
  * tracepoints and types comes through the input.
  *
- *	token, parse, cdef, macro   text to tree (ast.h), attach points (provider.c), definitions, macros
+ *	import                      the texts of scripts that are imported, and the script, as one
+ *	token, parse, cdef, macro   text to tree (ast.h), attach points (provider.c), definitions, macros and functions
+ *	scope                       which block a variable belongs to
  *	check                       types, until all blocks agree; constants; the kernel's types (check_kernel.c)
  *	lower                       for each attach point: tree to IR (ir.h), records, maps (lower_*.c)
  *	registers, emit             IR to eBPF

@@ -24,6 +24,7 @@ struct interpreter {
 	struct arena arena; /* of bytes */
 	u32 steps;
 	bool returned, broken, continued;
+	bool left; /* a function of the script has returned */
 	int err;
 };
 
@@ -113,6 +114,84 @@ static struct ivalue get_map(struct interpreter *in, struct node *n)
 	return load(in, value, t);
 }
 
+static u8 *text_of(struct interpreter *in, struct node *n)
+{
+	struct ivalue v = eval(in, n);
+	return in->err ? NULL : v.bytes;
+}
+
+/* The first bytes of a string, zero behind. */
+static s64 compare_bytes(struct interpreter *in, struct node *n)
+{
+	u32 len = (u32)n->number;
+	u8 *a = make_bytes(in, len + 8), *b = make_bytes(in, len + 8);
+	const struct node *na = n->list, *nb = na->next;
+	u8 *ta = text_of(in, n->list), *tb = text_of(in, n->list->next);
+	if (in->err || na->type->kind != PROGRAM_STRING || nb->type->kind != PROGRAM_STRING) {
+		in->err = in->err ? in->err : -ENOTSUP;
+		return 0;
+	}
+	memcpy(a, ta, min(len, type_room(na->type)));
+	memcpy(b, tb, min(len, type_room(nb->type)));
+	for (u32 i = 0; i < len; i++)
+		if (a[i] != b[i])
+			return a[i] - b[i];
+	return 0;
+}
+
+static struct ivalue made_text(struct interpreter *in, struct node *n)
+{
+	struct ivalue v = { .bytes = make_bytes(in, type_room(n->type)) };
+	u8 *a = text_of(in, n->list);
+	u32 room = type_room(n->type), len = 0;
+	if (in->err)
+		return v;
+	u32 most = min(room - 1, type_room(n->list->type) - 1);
+	if (!strcmp(n->text, "strcap"))
+		most = min(most, (u32)n->number);
+	while (len < most && a[len]) {
+		v.bytes[len] = a[len];
+		len++;
+	}
+	if (!strcmp(n->text, "str_concat")) {
+		u8 *b = text_of(in, n->list->next);
+		u32 size = type_room(n->list->next->type);
+		for (u32 i = 0; !in->err && i < size - 1 && b[i] && len < room - 1; i++)
+			v.bytes[len++] = b[i];
+	}
+	return v;
+}
+
+/* Functions of strings; false: not one of them. */
+static bool eval_text_call(struct interpreter *in, struct node *n, struct ivalue *ret)
+{
+	if (!strcmp(n->text, "strlen")) {
+		u8 *s = text_of(in, n->list);
+		ret->number = s ? (s64)strnlen((char *)s, type_room(n->list->type)) : 0;
+		return true;
+	}
+	if (!strcmp(n->text, "memcmp")) {
+		ret->number = compare_bytes(in, n);
+		return true;
+	}
+	if (!strcmp(n->text, "strstr") || !strcmp(n->text, "strcontains")) {
+		u8 *s = text_of(in, n->list);
+		const char *hit = s ? strstr((char *)s, n->list->next->text) : NULL;
+		bool where = n->type->kind == PROGRAM_INT;
+		ret->number = !where ? hit != NULL : hit ? hit - (const char *)s : -1;
+		return true;
+	}
+	if (!strcmp(n->text, "strcap") || !strcmp(n->text, "str_concat")) {
+		*ret = made_text(in, n);
+		return true;
+	}
+	if (!strncmp(n->text, "is_", 3) && strcmp(n->text, "is_err")) {
+		ret->number = n->number;
+		return true;
+	}
+	return false;
+}
+
 static struct ivalue eval_call(struct interpreter *in, struct node *n)
 {
 	struct ivalue v = { 0 };
@@ -146,6 +225,8 @@ static struct ivalue eval_call(struct interpreter *in, struct node *n)
 						: (s64)x;
 		return v;
 	}
+	if (eval_text_call(in, n, &v))
+		return v;
 	in->err = -ENOTSUP;
 	return v;
 }
@@ -153,6 +234,17 @@ static struct ivalue eval_call(struct interpreter *in, struct node *n)
 static bool same_text(struct interpreter *in, struct node *n)
 {
 	struct ivalue a = eval(in, n->a), b = eval(in, n->b);
+	if (n->a->type->kind != PROGRAM_STRING) {
+		const struct program_type *t =
+			type_join(&in->arena, n->a->type, n->b->type, false, false);
+		u8 *x = make_bytes(in, t ? type_room(t) : 8);
+		u8 *y = make_bytes(in, t ? type_room(t) : 8);
+		if (!t || in->err)
+			return false;
+		store(in, a, n->a->type, x, t);
+		store(in, b, n->b->type, y, t);
+		return !memcmp(x, y, type_room(t));
+	}
 	return !in->err && !strncmp((char *)a.bytes, (char *)b.bytes,
 				    min(type_room(n->a->type), type_room(n->b->type)));
 }
@@ -217,9 +309,35 @@ static struct ivalue eval_tuple(struct interpreter *in, struct node *n)
 	return v;
 }
 
+/* A byte of a string, or an element of an array that is here; what is outside is 0. */
+static struct ivalue eval_element(struct interpreter *in, struct node *n)
+{
+	const struct program_type *t = n->a->type;
+	struct ivalue a = eval(in, n->a), v = { 0 };
+	u64 i = (u64)eval(in, n->b).number;
+	u32 nr = t->kind == PROGRAM_STRING ? t->size : t->nr;
+	if (!in->err && !type_is_scalar(n->type))
+		in->err = -ENOTSUP;
+	if (in->err || i >= nr)
+		return v;
+	memcpy(&v.number, a.bytes + i * n->type->size, n->type->size);
+	v.number = check_fit(v.number, n->type);
+	return v;
+}
+
+static struct ivalue eval_member(struct interpreter *in, struct node *n)
+{
+	struct ivalue a = eval(in, n->a);
+	if (n->a->type->kind != PROGRAM_TUPLE)
+		in->err = in->err ? in->err : -ENOTSUP;
+	return in->err ? a : load(in, a.bytes + n->field->offset, n->type);
+}
+
 static struct ivalue eval_index(struct interpreter *in, struct node *n)
 {
 	s64 nr;
+	if (n->a->type->kind == PROGRAM_STRING || n->a->type->kind == PROGRAM_ARRAY)
+		return eval_element(in, n);
 	struct ivalue a = eval(in, n->a);
 	if (n->a->type->kind != PROGRAM_TUPLE || !check_constant(&in->check, n->b, &nr))
 		in->err = in->err ? in->err : -ENOTSUP;
@@ -272,6 +390,13 @@ static struct ivalue eval_text(struct interpreter *in, const struct node *n)
 
 static void run(struct interpreter *in, struct node *n);
 
+static void clear_var(struct interpreter *in, struct var *v)
+{
+	v->value = 0;
+	if (!type_is_scalar(v->type))
+		v->bytes = make_bytes(in, type_room(v->type));
+}
+
 static struct ivalue eval_block(struct interpreter *in, struct node *n)
 {
 	for (struct node *s = n->list; s && !in->err; s = s->next) {
@@ -280,6 +405,39 @@ static struct ivalue eval_block(struct interpreter *in, struct node *n)
 		run(in, s);
 	}
 	return (struct ivalue){ 0 };
+}
+
+/* A function of the script: its parameters, its body, its result. */
+static struct ivalue eval_inline(struct interpreter *in, struct node *n)
+{
+	for (struct node *let = n->list; let && !in->err; let = let->next)
+		run(in, let);
+	if (n->a)
+		clear_var(in, n->a->var);
+	run(in, n->b);
+	in->left = false;
+	return n->a ? eval(in, n->a) : (struct ivalue){ 0 };
+}
+
+static struct ivalue eval_cast(struct interpreter *in, struct node *n)
+{
+	struct ivalue v = eval(in, n->a), to = { 0 };
+	if (in->err)
+		return to;
+	if (type_is_scalar(n->type)) {
+		if (n->a->type->kind == PROGRAM_ARRAY)
+			memcpy(&v.number, v.bytes, n->type->size);
+		to.number = check_fit(v.number, n->type);
+		return to;
+	}
+	to.bytes = make_bytes(in, type_room(n->type));
+	if (in->err)
+		return to;
+	if (n->type->kind == PROGRAM_ARRAY)
+		memcpy(to.bytes, &v.number, n->type->size);
+	else
+		store(in, v, n->a->type, to.bytes, n->type);
+	return to;
 }
 
 static struct ivalue eval(struct interpreter *in, struct node *n)
@@ -306,16 +464,9 @@ static struct ivalue eval(struct interpreter *in, struct node *n)
 	case NODE_TERNARY: return eval_ternary(in, n);
 	case NODE_TUPLE: return eval_tuple(in, n);
 	case NODE_INDEX: return eval_index(in, n);
-	case NODE_CAST:
-		v = eval(in, n->a);
-		if (type_is_scalar(n->type)) {
-			v.number = check_fit(v.number, n->type);
-		} else if (!in->err) {
-			struct ivalue to = { .bytes = make_bytes(in, type_room(n->type)) };
-			store(in, v, n->a->type, to.bytes, n->type);
-			return to;
-		}
-		return v;
+	case NODE_CAST: return eval_cast(in, n);
+	case NODE_MEMBER: return eval_member(in, n);
+	case NODE_INLINE: return eval_inline(in, n);
 	case NODE_BLOCK: return eval_block(in, n);
 	case NODE_READ: v.number = eval_read(in, n->a); return v;
 	case NODE_STEP: v.number = eval_step(in, n); return v;
@@ -373,7 +524,8 @@ static void aggregate(struct interpreter *in, struct node *target, struct node *
 		break;
 	case PROGRAM_MIN:
 	case PROGRAM_MAX: add_extreme(at, t, v); break;
-	case PROGRAM_HIST: add_word(at, hist_bucket(t->hist.bits, v), 1); break;
+	case PROGRAM_HIST:
+	case PROGRAM_QUANTILE: add_word(at, hist_bucket(t->hist.bits, v), 1); break;
 	case PROGRAM_LHIST:
 		add_word(at,
 			 v < t->hist.min    ? 0
@@ -438,7 +590,7 @@ static void assign(struct interpreter *in, struct node *n)
 static bool run_body(struct interpreter *in, struct node *body)
 {
 	run(in, body);
-	bool on = !in->err && !in->returned && !in->broken;
+	bool on = !in->err && !in->returned && !in->left && !in->broken;
 	in->broken = in->continued = false;
 	return on;
 }
@@ -456,7 +608,7 @@ static void run_range(struct interpreter *in, struct node *n)
 static void run(struct interpreter *in, struct node *n)
 {
 	s64 times;
-	if (in->err || in->returned || in->broken || in->continued)
+	if (in->err || in->returned || in->left || in->broken || in->continued)
 		return;
 	if (++in->steps > STEPS_MAX)
 		in->err = -ELOOP;
@@ -469,6 +621,8 @@ static void run(struct interpreter *in, struct node *n)
 	case NODE_LET:
 		if (n->b)
 			set_var(in, n->a->var, eval(in, n->b), n->b->type);
+		else
+			clear_var(in, n->a->var);
 		break;
 	case NODE_EXPR: (void)eval(in, n->a); break;
 	case NODE_IF:
@@ -488,6 +642,12 @@ static void run(struct interpreter *in, struct node *n)
 		break;
 	case NODE_RANGE: run_range(in, n); break;
 	case NODE_RETURN:
+		if (n->number) {
+			if (n->b)
+				set_var(in, n->b->var, eval(in, n->a), n->a->type);
+			in->left = true;
+			break;
+		}
 		if (n->a)
 			(void)eval(in, n->a);
 		in->returned = true;

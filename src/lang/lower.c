@@ -145,7 +145,7 @@ static bool is_short(struct lower *l, const struct node *n)
 {
 	enum { SHORT = 32 };
 	s64 from, end;
-	if (!l->in->callbacks || l->in_callback || has_each(n->c))
+	if (!l->in->callbacks || l->in_callback || l->is_tight || has_each(n->c))
 		return true;
 	return check_constant(l->check, n->a, &from) && check_constant(l->check, n->b, &end) &&
 	       (end <= from || (u64)end - (u64)from <= SHORT);
@@ -189,6 +189,15 @@ static void lower_range(struct lower *l, struct node *n)
 	l->loop = loop.outer;
 }
 
+/* Here, not at the start of the code: until here it needs no register. */
+static void clear_var(struct lower *l, struct var *v)
+{
+	if (type_is_scalar(v->type) || (type_is_raw(v->type) && !v->is_copy))
+		ir_imm(l->ir, v->reg, 0);
+	else
+		lower_zero(l, lower_var_place(l, v), type_room(v->type));
+}
+
 /* From a function of the script. */
 static void lower_return(struct lower *l, struct node *n)
 {
@@ -208,6 +217,8 @@ void lower_inline(struct lower *l, struct node *n)
 	int outer = l->inline_end;
 	for (struct node *let = n->list; let; let = let->next)
 		lower_statement(l, let);
+	if (n->a)
+		clear_var(l, n->a->var);
 	l->inline_end = ir_label(l->ir);
 	lower_statement(l, n->b);
 	ir_place_label(l->ir, l->inline_end);
@@ -225,6 +236,8 @@ static void lower_by_kind(struct lower *l, struct node *n)
 	case NODE_LET:
 		if (n->b)
 			assign_var(l, n->a->var, n->b);
+		else
+			clear_var(l, n->a->var);
 		break;
 	case NODE_EXPR: (void)lower_expr(l, n->a); break;
 	case NODE_IF: lower_if(l, n); break;
@@ -329,7 +342,9 @@ int lower_point(struct lower *l)
 	if (!first)
 		return -ENOMEM;
 	*first = (struct ir_insn){ .op = IR_CTX, .dst = l->ctx, .src = IR_NONE, .span = UINT32_MAX };
-	l->stack_limit = has_callbacks(l, l->block->body) ? LOWER_STACK_CALLER : LOWER_STACK_MAX;
+	l->stack_limit = has_callbacks(l, l->block->body) ? LOWER_STACK_CALLER
+			 : l->is_tight			  ? LOWER_STACK_TIGHT
+							  : LOWER_STACK_MAX;
 	place_vars(l);
 	if (l->block->predicate)
 		lower_branch(l, l->block->predicate, l->label_end, false);

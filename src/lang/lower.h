@@ -65,6 +65,7 @@ struct lower {
 	int var_base;
 	s32 var_shift;
 	bool in_callback;
+	bool is_tight; /* the stack was too small: temporary values go to scratch memory, and ranges are loops without callbacks */
 	struct lower_callback *callbacks;
 	u32 nr_callbacks;
 	struct place want;
@@ -86,8 +87,9 @@ struct lower_shared {
 enum {
 	LOWER_STACK_VALUE = 32,
 	LOWER_STACK_MAX = 336,
-	LOWER_STACK_CALLER = 96,
-	LOWER_STACK_CALLBACK = 64,
+	LOWER_STACK_TIGHT = 64,
+	LOWER_STACK_CALLER = 40,
+	LOWER_STACK_CALLBACK = 48,
 	LOWER_SCRATCH_LEVELS = 4,
 };
 

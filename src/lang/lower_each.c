@@ -2,7 +2,7 @@
  * Loops over maps, and over ranges that are long or not known: the kernel calls a function for each key or number. It is handed the address of a few words on the stack of the code that loops:
  *
  *	0: whether the block ends    1: the frame of scratch memory    2: the context    3: where a range begins
- *	4 ...: the variables that are in registers
+ *	4 ...: the variables that are in registers and that its body has
  *
  * These are read at its start and written at its end. Variables in memory stay where they are, and are reached from that address.
  */
@@ -17,12 +17,30 @@ static bool in_register(const struct var *v)
 	return type_is_scalar(v->type) || (type_is_raw(v->type) && !v->is_copy);
 }
 
+static bool mentions(const struct node *n, const struct var *v)
+{
+	if (!n)
+		return false;
+	if ((n->kind == NODE_VAR || n->kind == NODE_RANGE || n->kind == NODE_FOR_MAP) && n->var == v)
+		return true;
+	for (const struct node *e = n->list; e; e = e->next)
+		if (mentions(e, v))
+			return true;
+	return mentions(n->a, v) || mentions(n->b, v) || mentions(n->c, v);
+}
+
+/* A variable that goes to the body of the loop and comes back. */
+static bool is_carried(const struct node *loop, const struct var *v)
+{
+	return in_register(v) && (v == loop->var || mentions(loop->c, v));
+}
+
 /* Writes the registers of variables to the words at a place, or reads them. */
-static void move_vars(struct lower *l, struct place words, bool write)
+static void move_vars(struct lower *l, const struct node *loop, struct place words, bool write)
 {
 	s32 at = words.off + WORD_VARS * 8;
 	for (struct var *v = l->block->vars; v; v = v->next) {
-		if (!in_register(v))
+		if (!is_carried(loop, v))
 			continue;
 		if (write)
 			ir_store(l->ir, words.base, at, v->reg, 8);
@@ -32,11 +50,11 @@ static void move_vars(struct lower *l, struct place words, bool write)
 	}
 }
 
-static u32 count_vars(const struct lower *l)
+static u32 count_vars(const struct lower *l, const struct node *loop)
 {
 	u32 nr = 0;
 	for (struct var *v = l->block->vars; v; v = v->next)
-		nr += in_register(v);
+		nr += is_carried(loop, v);
 	return nr;
 }
 
@@ -75,13 +93,13 @@ static void lower_body(struct lower *l, struct node *n, u32 words_at)
 	if (!range)
 		ir_load(ir, value, IR_FP, -16, 8);
 	for (struct var *v = l->block->vars; v; v = v->next)
-		if (in_register(v))
+		if (is_carried(n, v))
 			v->reg = ir_reg(ir);
 	l->scratch = ir_reg(ir);
 	l->ctx = ir_reg(ir);
 	ir_load(ir, l->scratch, words, WORD_SCRATCH * 8, 8);
 	ir_load(ir, l->ctx, words, WORD_CTX * 8, 8);
-	move_vars(l, (struct place){ words, 0 }, false);
+	move_vars(l, n, (struct place){ words, 0 }, false);
 	l->var_base = words;
 	l->var_shift = (s32)words_at;
 	l->label_end = ir_label(ir);
@@ -102,7 +120,7 @@ static void lower_body(struct lower *l, struct node *n, u32 words_at)
 	ir_place_label(ir, loop.end);
 	ir_imm(ir, code, 1);
 	ir_place_label(ir, leave);
-	move_vars(l, (struct place){ words, 0 }, true);
+	move_vars(l, n, (struct place){ words, 0 }, true);
 	ir_exit(ir, code);
 }
 
@@ -154,9 +172,9 @@ static void call_each(struct lower *l, struct node *n, struct place words)
 	ir_store_imm(l->ir, words.base, words.off + WORD_ENDS * 8, 0, 8);
 	ir_store(l->ir, words.base, words.off + WORD_SCRATCH * 8, l->scratch, 8);
 	ir_store(l->ir, words.base, words.off + WORD_CTX * 8, l->ctx, 8);
-	move_vars(l, words, true);
+	move_vars(l, n, words, true);
 	ir_call(l->ir, IR_NONE, n->kind == NODE_RANGE ? HELPER_LOOP : HELPER_FOR_EACH, 4, args);
-	move_vars(l, words, false);
+	move_vars(l, n, words, false);
 	int ends = ir_reg(l->ir);
 	ir_load(l->ir, ends, words.base, words.off + WORD_ENDS * 8, 8);
 	ir_if_imm(l->ir, BPF_JNE, ends, 0, l->label_end);
@@ -190,7 +208,7 @@ void lower_each(struct lower *l, struct node *n)
 			   "a loop over a map inside of another one is not supported yet");
 		return;
 	}
-	u32 size = (WORD_VARS + count_vars(l)) * 8;
+	u32 size = (WORD_VARS + count_vars(l, n)) * 8;
 	struct lower_callback *cb = add_callback(l);
 	if (!cb)
 		return;
@@ -203,15 +221,17 @@ void lower_each(struct lower *l, struct node *n)
 	call_each(l, n, (struct place){ IR_FP, -(s32)words_at });
 
 	struct lower outer = *l;
-	int regs[64];
 	u32 nr = 0;
-	for (struct var *v = l->block->vars; v; v = v->next) {
-		if (nr == ARRAY_SIZE(regs)) {
-			lower_fail(l, n, -E2BIG, "too many variables for a loop over a map");
-			return;
-		}
-		regs[nr++] = v->reg;
+	for (struct var *v = l->block->vars; v; v = v->next)
+		nr++;
+	int *regs = arena_array(l->arena, nr + 1, sizeof(*regs));
+	if (!regs) {
+		l->err = -ENOMEM;
+		return;
 	}
+	nr = 0;
+	for (struct var *v = l->block->vars; v; v = v->next)
+		regs[nr++] = v->reg;
 	l->ir = &cb->ir;
 	l->in_callback = true;
 	lower_body(l, n, words_at);

@@ -678,15 +678,20 @@ static void branch_text(struct lower *l, struct node *n, int label, bool when)
 	}
 }
 
-/* Tuples and arrays of the same type. */
+/* Tuples and arrays: both as the type that holds either. */
 static void branch_bytes(struct lower *l, struct node *n, int label, bool when)
 {
-	u32 room = type_room(n->a->type);
+	const struct program_type *t = type_join(l->arena, n->a->type, n->b->type, false, false);
+	if (!t) {
+		l->err = -ENOMEM;
+		return;
+	}
+	u32 room = type_room(t);
 	struct place a = lower_temp(l, room), b = lower_temp(l, room);
 	bool equal = (n->op == TOKEN_EQ) == when;
 	int differ = equal ? ir_label(l->ir) : label;
-	lower_into(l, n->a, a, n->a->type);
-	lower_into(l, n->b, b, n->b->type);
+	lower_into(l, n->a, a, t);
+	lower_into(l, n->b, b, t);
 	compare_words(l, place_value(a), place_value(b), room / 8, differ);
 	if (equal) {
 		ir_jump(l->ir, label);

@@ -251,6 +251,16 @@ void type_text(const struct program_type *t, struct strbuf *to)
 		}
 		strbuf_char(to, ')');
 		break;
+	case PROGRAM_QUANTILE:
+		strbuf_str(to, kind_names[t->kind]);
+		for (u32 i = 0; i < t->nr; i++)
+			strbuf_printf(to, "%s%u", i ? "," : "(", t->quantiles[i]);
+		strbuf_char(to, ')');
+		break;
+	case PROGRAM_LHIST:
+		strbuf_printf(to, "%s(%lld,%lld,%lld)", kind_names[t->kind], (long long)t->hist.min,
+			      (long long)t->hist.max, (long long)t->hist.step);
+		break;
 	default: strbuf_str(to, kind_names[t->kind]);
 	}
 }

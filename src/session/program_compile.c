@@ -8,11 +8,13 @@
 #include "sym/kallsyms.h"
 #include "wire/format.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 int program_compile_open(struct program_compile *c)
@@ -113,6 +115,36 @@ static int kernel_symbol(void *ctx, const char *name, u64 *ret)
 	return rc;
 }
 
+/* As the file has it: right where the program is not moved when it is loaded. */
+static int user_symbol(void *ctx, const char *program, const char *name, u64 *ret)
+{
+	struct program_compile *c = ctx;
+	static const u32 tables[] = { SHT_SYMTAB, SHT_DYNSYM };
+	const char *path = points_find_file(&c->arena, program);
+	struct elfimg e;
+	struct elfimg_symtab t;
+	struct elfimg_sym s;
+	if (!path)
+		return -ENOENT;
+	int rc = elfimg_open(&e, path, NULL);
+	if (rc < 0)
+		return rc;
+	rc = -ENOENT;
+	for (size_t i = 0; i < ARRAY_SIZE(tables) && rc; i++) {
+		if (!elfimg_symtab(&e, tables[i], &t))
+			continue;
+		for (size_t k = 0; k < t.nr && rc; k++) {
+			elfimg_sym(&e, &t, k, &s);
+			if (s.shndx == SHN_UNDEF || strcmp(s.name, name))
+				continue;
+			*ret = s.value;
+			rc = 0;
+		}
+	}
+	elfimg_close(&e);
+	return rc;
+}
+
 static const char *syscall_name(void *ctx, u32 nr)
 {
 	(void)ctx;
@@ -175,6 +207,12 @@ static int cgroup_id(void *ctx, const char *path, u64 *ret)
 	bool whole = str_starts(path, "/sys/fs/cgroup");
 	snprintf(full, sizeof(full), "%s%s%s", whole ? "" : "/sys/fs/cgroup/", path,
 		 whole ? "" : "/");
+	struct statfs fs;
+	const long version_2 = 0x63677270; /* CGROUP2_SUPER_MAGIC */
+	if (statfs(full, &fs))
+		return -errno;
+	if (fs.f_type != version_2)
+		return -ENOTSUP;
 	if (name_to_handle_at(AT_FDCWD, full, h, &mount, 0))
 		return -errno;
 	if (h->handle_bytes < sizeof(*ret))
@@ -223,6 +261,7 @@ static int read_import(void *ctx, const char *from, const char *name, const char
 static const struct lang_ops ops = { .tracepoint = read_schema,
 				     .tracepoint_list = nth_tracepoint,
 				     .kernel_symbol = kernel_symbol,
+				     .user_symbol = user_symbol,
 				     .syscall_name = syscall_name,
 				     .cgroup_id = cgroup_id,
 				     .usdt_site = usdt_site,

@@ -6,6 +6,7 @@
 #include "bpf/metrics.h"
 #include "bpf/printf.h"
 #include "bpf/refusal.h"
+#include "bpf/series_text.h"
 
 #include <errno.h>
 #include <linux/bpf.h>
@@ -92,13 +93,21 @@ static void nested(void)
 	const struct program_field fields[] = { { .type = &s64_type, .offset = 0, .name = "a" },
 						{ .type = &string_type, .offset = 8, .name = "b" },
 						{ .type = &inner, .offset = 24, .name = "c" } };
+	const struct program_field plain[] = { { .type = &s64_type, .offset = 0 },
+					       { .type = &string_type, .offset = 8 },
+					       { .type = &inner, .offset = 24 } };
 	struct program_type tuple = {
-		.kind = PROGRAM_TUPLE, .fields = fields, .nr = 3, .size = sizeof(data)
+		.kind = PROGRAM_TUPLE, .fields = plain, .nr = 3, .size = sizeof(data)
 	};
 	struct strbuf s;
 	strbuf_init(&s);
 	value_text(&style, &tuple, &data, &s);
 	ok(!strcmp(strbuf_cstr(&s), "(1, x, (2, 3))"), "a tuple: %s", strbuf_cstr(&s));
+	strbuf_reset(&s);
+	tuple.fields = fields;
+	value_text(&style, &tuple, &data, &s);
+	ok(!strcmp(strbuf_cstr(&s), "{ .a = 1, .b = x, .c = (2, 3) }"),
+	   "a record of the script: %s", strbuf_cstr(&s));
 	strbuf_reset(&s);
 	tuple.kind = PROGRAM_RECORD;
 	value_text(&style, &tuple, &data, &s);
@@ -108,6 +117,7 @@ static void nested(void)
 	struct json j;
 	json_begin(&j, &s, JSON_COMPACT);
 	tuple.kind = PROGRAM_TUPLE;
+	tuple.fields = plain;
 	value_json(&style, &tuple, &data, &j);
 	ok(!json_end(&j) && !strncmp(strbuf_cstr(&s), "[1,\"x\",[2,3]]", 13), "as JSON: %s",
 	   strbuf_cstr(&s));
@@ -379,6 +389,73 @@ static void refusals(void)
 	diag_done(&d);
 }
 
+/* Two CPUs with values of the same and of different intervals, at index epoch % 3. */
+static void series(void)
+{
+	struct program_interval cpus[2][3] = {
+		{ { 3, 10, 1 }, { 4, 6, 2 }, { 2, 1, 1 } },
+		{ { 0, 0, 0 }, { 4, 8, 2 }, { 5, 9, 1 } },
+	};
+	struct program_interval joined[3];
+	struct program_type t = { .kind = PROGRAM_TSERIES,
+				  .nr = 3,
+				  .size = sizeof(joined),
+				  .format = "sum",
+				  .hist = { .step = 1000000000 } };
+	series_join(&t, (const u8 *)cpus, 2, joined);
+	ok(joined[0].value == 10 && joined[1].value == 14 && joined[2].epoch == 5 &&
+		   joined[2].value == 9,
+	   "intervals of CPUs: the same are summed up, later ones replace");
+	t.format = "max";
+	series_join(&t, (const u8 *)cpus, 2, joined);
+	ok(joined[1].value == 8, "or the greatest is taken");
+	t.format = "avg";
+	series_join(&t, (const u8 *)cpus, 2, joined);
+	struct strbuf s;
+	strbuf_init(&s);
+	series_text(&style, &t, joined, &s);
+	const char *text = strbuf_cstr(&s), *top = strstr(text, "*| 10\n");
+	const char *second = strstr(text, "| 3\n"), *third = strstr(text, "| 9\n");
+	ok(top && second && third && top < second && second < third,
+	   "a line each, in order, with the average: %s", text);
+	strbuf_done(&s);
+}
+
+/* Rows by a member of the key, and the only row of a key. */
+static void ordered_rows(void)
+{
+	s64 keys[3][2] = { { 1, 30 }, { 2, 10 }, { 3, 20 } };
+	s64 values[3] = { 7, 8, 9 };
+	const struct program_field parts[] = { { .type = &s64_type, .offset = 0 },
+					       { .type = &s64_type, .offset = 8 } };
+	const struct program_type key = {
+		.kind = PROGRAM_TUPLE, .fields = parts, .nr = 2, .size = 16
+	};
+	const struct program_map m = { .name = "@x", .key = &key, .value = &s64_type };
+	const struct program_action by = {
+		.format = "0x%x", .sort = { .by = PROGRAM_SORT_KEY, .member = 2, .descending = true }
+	};
+	struct map_rows r = { .map = &m,
+			      .key_size = 16,
+			      .value_size = 8,
+			      .keys = (u8 *)keys,
+			      .values = (u8 *)values,
+			      .nr = 3 };
+	struct strbuf s;
+	strbuf_init(&s);
+	int rc = map_rows_sort_by(&r, &by);
+	map_rows_text(&r, &style, &(struct map_print){ .order = &by }, &s);
+	ok(!rc && !strcmp(strbuf_cstr(&s), "@x[1, 30]: 0x7\n@x[3, 20]: 0x9\n@x[2, 10]: 0x8\n"),
+	   "sorted as the script says: %s", strbuf_cstr(&s));
+	free(r.order);
+	r.order = NULL;
+	strbuf_reset(&s);
+	map_rows_keep(&r, (s64[]){ 3, 20 });
+	map_rows_text(&r, &style, &(struct map_print){ 0 }, &s);
+	ok(!strcmp(strbuf_cstr(&s), "@x[3, 20]: 9\n"), "one row: %s", strbuf_cstr(&s));
+	strbuf_done(&s);
+}
+
 int main(void)
 {
 	numbers();
@@ -392,5 +469,7 @@ int main(void)
 	joins();
 	json_maps();
 	refusals();
+	series();
+	ordered_rows();
 	return done_testing();
 }

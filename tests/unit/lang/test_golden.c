@@ -1,5 +1,5 @@
 /*
- * What each pass makes of a script, and what is said about a wrong one, against tests/data/lang/NAME.txt. REWRITE=1 writes these files
+ * What each pass makes of a script, and what is said about a wrong one, against tests/lang/NAME.txt. REWRITE=1 writes these files
  * anew: read the difference before you keep it.
  */
 #include "lang/compile.h"
@@ -63,7 +63,7 @@ static void check(const char *name)
 	char path[512];
 	struct strbuf out;
 	strbuf_init(&out);
-	snprintf(path, sizeof(path), "%s/lang/%s", TEST_DATA, name);
+	snprintf(path, sizeof(path), "%s/../lang/%s", TEST_DATA, name);
 	char *script = read_file(path);
 	snprintf(path + strlen(path) - 3, 5, ".txt");
 	if (script)
@@ -85,7 +85,7 @@ static void check(const char *name)
 int main(void)
 {
 	struct dirent **list = NULL;
-	int nr = scandir(TEST_DATA "/lang", &list, NULL, alphasort);
+	int nr = scandir(TEST_DATA "/../lang", &list, NULL, alphasort);
 	ok(nr > 2, "scripts are there");
 	for (int i = 0; i < nr; i++) {
 		size_t len = strlen(list[i]->d_name);

@@ -430,6 +430,8 @@ static const struct {
 	{ "import \"x.bt\"; begin { }", "scripts cannot be imported here" },
 	{ "begin { static_assert(1 == 2, \"sizes differ\") }", "line 1: sizes differ" },
 	{ "begin { @x = tseries(1, 1s, 2000) }", "from 1 to 1000" },
+	{ "begin { @x = quantile(1, 50); @x = quantile(1, 99) }",
+	  "cannot assign quantile_t(99) to a map of type quantile_t(50)" },
 	{ "begin { @x = quantile(1, 101) }", "from 1 to 100 percent" },
 	{ "begin { @x[1] = 1; print(@x, 1, 1, (sort=\"keys\")) }", "the options of print()" },
 	{ "begin { @x = (a=1, 2) }", "either all values of a record have a name" },

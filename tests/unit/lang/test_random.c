@@ -10,7 +10,7 @@
 
 #include <sys/wait.h>
 
-enum { VARS = 5, TEXTS = 2, KEY_MAX = 256, VALUE_MAX = 8192 };
+enum { VARS = 5, TEXTS = 2, KEY_MAX = 256, VALUE_MAX = 16384 };
 
 /* --- scripts -- */
 
@@ -62,7 +62,18 @@ static void put_key2(struct maker *m)
 static void put_condition(struct maker *m)
 {
 	static const char *const compare[] = { "==", "!=", "<", "<=", ">", ">=" };
-	switch (pick(m, 6)) {
+	switch (pick(m, 7)) {
+	case 6:
+		strbuf_char(&m->text, '(');
+		put_expr(m);
+		strbuf_str(&m->text, ", ");
+		put_text(m);
+		strbuf_str(&m->text, pick(m, 2) ? ") == (" : ") != (");
+		put_expr(m);
+		strbuf_str(&m->text, ", ");
+		put_text(m);
+		strbuf_char(&m->text, ')');
+		break;
 	case 0:
 		put_text(m);
 		strbuf_str(&m->text, pick(m, 2) ? " == " : " != ");
@@ -105,6 +116,55 @@ static void put_leaf(struct maker *m)
 	}
 }
 
+/* What is made of strings, records, arrays and functions. */
+static void put_made(struct maker *m)
+{
+	static const char *const needles[] = { "a", "bc", "abcdefg", "ij", "x" };
+	switch (pick(m, 9)) {
+	case 0:
+		strbuf_str(&m->text, "((first = ");
+		put_expr(m);
+		strbuf_str(&m->text, ", second = ");
+		put_text(m);
+		strbuf_str(&m->text, ").first)");
+		break;
+	case 1: strbuf_printf(&m->text, "$t%u[$v%u & 15]", pick(m, TEXTS), pick(m, VARS)); break;
+	case 2:
+		strbuf_str(&m->text, "((uint8[8])(");
+		put_expr(m);
+		strbuf_printf(&m->text, "))[$v%u & 15]", pick(m, VARS));
+		break;
+	case 3:
+		strbuf_printf(&m->text, "strstr($t%u, \"%s\")", pick(m, TEXTS),
+			      needles[pick(m, ARRAY_SIZE(needles))]);
+		break;
+	case 4:
+		strbuf_printf(&m->text, "strlen(strcap($t%u, %u))", pick(m, TEXTS), pick(m, 20));
+		break;
+	case 5:
+		strbuf_str(&m->text, "memcmp(");
+		put_text(m);
+		strbuf_printf(&m->text, ", $t%u, %u)", pick(m, TEXTS), 1 + pick(m, 20));
+		break;
+	case 6:
+		strbuf_str(&m->text, "pick(");
+		put_expr(m);
+		strbuf_str(&m->text, ", ");
+		put_expr(m);
+		strbuf_char(&m->text, ')');
+		break;
+	case 7:
+		strbuf_str(&m->text, "{ let $own = ");
+		put_expr(m);
+		strbuf_str(&m->text, "; $own + 1 }");
+		break;
+	default:
+		strbuf_str(&m->text, "(enum shade)(");
+		put_expr(m);
+		strbuf_char(&m->text, ')');
+	}
+}
+
 static void put_expr(struct maker *m)
 {
 	static const char *const ops[] = { "+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>" };
@@ -115,9 +175,11 @@ static void put_expr(struct maker *m)
 		return;
 	}
 	m->depth++;
-	switch (pick(m, 12)) {
+	switch (pick(m, 14)) {
 	case 0:
 	case 1: put_leaf(m); break;
+	case 12:
+	case 13: put_made(m); break;
 	case 2:
 		strbuf_printf(&m->text, "(%s)(", types[pick(m, ARRAY_SIZE(types))]);
 		put_expr(m);
@@ -199,8 +261,8 @@ static void put_block(struct maker *m, u32 nr);
 
 static void put_aggregate(struct maker *m)
 {
-	static const char *const kinds[] = { "count()", "sum(",	 "min(",   "max(", "avg(",
-					     "stats(",	"hist(", "lhist(", "hist(" };
+	static const char *const kinds[] = { "count()", "sum(",	 "min(",   "max(",  "avg(",
+					     "stats(",	"hist(", "lhist(", "hist(", "quantile(" };
 	u32 k = pick(m, ARRAY_SIZE(kinds));
 	strbuf_printf(&m->text, "@a%u", k);
 	if (k % 2) {
@@ -313,7 +375,13 @@ static void make_script(struct maker *m, u64 seed)
 	m->state = seed * 0x9e3779b97f4a7c15ull + 1;
 	m->depth = m->loops = 0;
 	strbuf_reset(&m->text);
-	strbuf_str(&m->text, "begin { ");
+	strbuf_str(&m->text,
+		   "enum shade { LIGHT = 1, DARK = 7 };\n"
+		   "fn pick($a: int64, $b: int64): int64 { if ($a > $b) { return $a - $b; } "
+		   "if ($a == 3) { return pick2($b); } return $a ^ $b; }\n"
+		   "fn pick2($a: int32): int64 { let $s = 0; for ($i : 0..3) { $s += $a; if ($s "
+		   "> 100) { return $i; } } return $s; }\n"
+		   "begin { ");
 	for (u32 i = 0; i < VARS; i++)
 		strbuf_printf(&m->text, "$v%u = %s(%d); ", i,
 			      i == 3   ? "(uint64)"
