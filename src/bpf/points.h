@@ -83,8 +83,6 @@ s32 points_syscall(const char *event);
  * program "*" is; 0: ours.
  */
 const char *points_find_file(struct arena *a, const char *name, s32 pid);
-/* The address of a symbol of a program, as its file has it. -ENOENT: it has none of that name. */
-int points_user_symbol(const char *path, const char *name, u64 *ret) must_check;
 /* Whether the note is one of the sites of a USDT probe. */
 struct usdt_note;
 bool points_is_site(const struct program_probe *probe, const struct usdt_note *n);

@@ -6,7 +6,6 @@
 #include "event/probe_elf.h"
 #include "image/usdt_notes.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -137,34 +136,6 @@ static int offer_usdt(void *ctx, const struct usdt_note *n)
 	int rc = add_place(w, strbuf_cstr(&full), n->offset, n->semaphore);
 	strbuf_done(&full);
 	return rc;
-}
-
-static bool find_symbol(const struct elfimg *e, u32 table, const char *name, u64 *ret)
-{
-	struct elfimg_symtab tab;
-	if (!elfimg_symtab(e, table, &tab))
-		return false;
-	for (size_t i = 0; i < tab.nr; i++) {
-		struct elfimg_sym sym;
-		elfimg_sym(e, &tab, i, &sym);
-		if (sym.shndx != SHN_UNDEF && !strcmp(sym.name, name)) {
-			*ret = sym.value;
-			return true;
-		}
-	}
-	return false;
-}
-
-int points_user_symbol(const char *path, const char *name, u64 *ret)
-{
-	struct elfimg e;
-	int rc = elfimg_open(&e, path, NULL);
-	if (rc < 0)
-		return rc;
-	bool found =
-		find_symbol(&e, SHT_SYMTAB, name, ret) || find_symbol(&e, SHT_DYNSYM, name, ret);
-	elfimg_close(&e);
-	return found ? 0 : -ENOENT;
 }
 
 static int compare_points(const void *a, const void *b)

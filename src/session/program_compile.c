@@ -120,7 +120,7 @@ static int user_symbol(void *ctx, const char *program, const char *name, u64 *re
 {
 	struct program_compile *c = ctx;
 	static const u32 tables[] = { SHT_SYMTAB, SHT_DYNSYM };
-	const char *path = points_find_file(&c->arena, program);
+	const char *path = points_find_file(&c->arena, program, c->pid);
 	struct elfimg e;
 	struct elfimg_symtab t;
 	struct elfimg_sym s;
@@ -186,13 +186,6 @@ static int usdt_site(void *ctx, const struct program_probe *p, u32 nth, const ch
 	vec_free(&s.seen);
 	*ret = s.found;
 	return rc;
-}
-
-static int user_symbol(void *ctx, const char *program, const char *name, u64 *ret)
-{
-	struct program_compile *c = ctx;
-	const char *path = points_find_file(&c->arena, program, c->pid);
-	return path ? points_user_symbol(path, name, ret) : -ENOENT;
 }
 
 /* The kernel's number for a cgroup is the handle of its directory. */
@@ -265,7 +258,6 @@ static const struct lang_ops ops = { .tracepoint = read_schema,
 				     .syscall_name = syscall_name,
 				     .cgroup_id = cgroup_id,
 				     .usdt_site = usdt_site,
-				     .user_symbol = user_symbol,
 				     .import = read_import };
 
 static int read_types(struct program_compile *c)
