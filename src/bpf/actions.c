@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "bpf/map_view.h"
+#include "bpf/metrics.h"
 #include "bpf/printf.h"
 
 #include <errno.h>
@@ -297,22 +298,46 @@ static int compare_maps(const void *x, const void *y, void *ctx)
 	return strcmp(p->maps.at[*(const u32 *)x].name, p->maps.at[*(const u32 *)y].name);
 }
 
+/* The maps of the script, by name: their numbers, nr of them. NULL: no memory. */
+static u32 *user_maps(const struct program *p, u32 *nr)
+{
+	u32 *order = calloc(max(p->maps.nr, (size_t)1), sizeof(*order));
+	*nr = 0;
+	for (u32 i = 0; order && i < p->maps.nr; i++)
+		if (p->maps.at[i].role == PROGRAM_MAP_USER)
+			order[(*nr)++] = i;
+	if (order)
+		qsort_r(order, *nr, sizeof(*order), compare_maps, (void *)(uintptr_t)p);
+	return order;
+}
+
 int actions_print_maps(struct actions *a)
 {
-	const struct program *p = a->program;
-	_cleanup_free_ u32 *order = calloc(max(p->maps.nr, (size_t)1), sizeof(*order));
-	if (!order)
-		return -ENOMEM;
-	u32 nr = 0;
-	for (u32 i = 0; i < p->maps.nr; i++)
-		if (p->maps.at[i].role == PROGRAM_MAP_USER)
-			order[nr++] = i;
-	qsort_r(order, nr, sizeof(*order), compare_maps, (void *)(uintptr_t)p);
+	u32 nr;
+	_cleanup_free_ u32 *order = user_maps(a->program, &nr);
+	int rc = order ? 0 : -ENOMEM;
 	const struct map_print all = { 0 };
-	for (u32 i = 0; i < nr; i++) {
-		int rc = print_map(a, order[i], &all, NULL);
+	for (u32 i = 0; !rc && i < nr; i++)
+		rc = print_map(a, order[i], &all, NULL);
+	return rc;
+}
+
+int actions_metrics(struct actions *a, struct strbuf *to)
+{
+	u32 nr;
+	_cleanup_free_ u32 *order = user_maps(a->program, &nr);
+	int rc = order ? 0 : -ENOMEM;
+	for (u32 i = 0; !rc && i < nr; i++) {
+		struct map_rows rows;
+		rc = map_rows_read(&rows, &a->program->maps.at[order[i]], a->loaded->maps[order[i]],
+				   a->loaded->nr_cpus);
 		if (rc)
-			return rc;
+			break;
+		rc = map_rows_sort(&rows);
+		if (!rc)
+			metrics_map(&rows, &a->style, to);
+		map_rows_done(&rows);
 	}
-	return 0;
+	metrics_end(to);
+	return rc;
 }

@@ -28,3 +28,5 @@ int actions_record(void *ctx, const void *data, u32 len);
 
 /* All maps of the script that have something in them, by name, as at the end of a run. 0 or negative errno. */
 int actions_print_maps(struct actions *a) must_check;
+/* The same as OpenMetrics (bpf/metrics.h). */
+int actions_metrics(struct actions *a, struct strbuf *to) must_check;

@@ -184,12 +184,61 @@ int attach_all(struct attached *a, struct loaded *l, const struct points *p,
 	return rc;
 }
 
+/*
+ * struct bpf_link_info of 6.7 and later, of which the build's headers may know less: how often a kprobe was not run, because another one
+ * was, or because too many calls were waiting for their return.
+ */
+static u64 missed_by(int link)
+{
+	enum { TYPE_PERF_EVENT = 7, TYPE_KPROBE_MULTI = 8, KPROBE = 3, KRETPROBE = 4 };
+	struct {
+		u32 type, id, prog_id, pad;
+		union {
+			struct {
+				u64 addresses;
+				u32 count, flags;
+				u64 missed;
+			} multi;
+			struct {
+				u32 type, pad;
+				u64 name;
+				u32 name_len, offset;
+				u64 address, missed;
+			} event;
+			u8 room[128];
+		};
+	} info = { 0 };
+	if (bpfsys_info(link, &info, sizeof(info)))
+		return 0;
+	if (info.type == TYPE_KPROBE_MULTI)
+		return info.multi.missed;
+	bool function = info.event.type == KPROBE || info.event.type == KRETPROBE;
+	return info.type == TYPE_PERF_EVENT && function ? info.event.missed : 0;
+}
+
+void attach_report_missed(const struct attached *a, struct diag *d)
+{
+	const struct program *p = a->points->program;
+	for (u32 i = 0; i < p->probes.nr; i++) {
+		u64 missed = 0;
+		vec_for_each (&a->links, l)
+			missed += l->probe == i ? missed_by(l->fd) : 0;
+		if (missed)
+			diag_warn(d,
+				  "%s: %llu calls missed: they happened inside of another probe, "
+				  "or too "
+				  "many were open at once",
+				  p->probes.at[i].text, (unsigned long long)missed);
+	}
+}
+
 void attach_close(struct attached *a)
 {
 	/* Links first: they were made last. */
 	for (size_t i = a->fds.nr; i-- > 0;)
 		close(a->fds.at[i]);
 	vec_free(&a->fds);
+	vec_free(&a->links);
 	vec_free(&a->iterators);
 	vec_for_each (&a->module_types, fd)
 		close(*fd);

@@ -15,12 +15,19 @@ struct attach_opts {
 	s32 pid; /* only this process, where the kernel can tell: probes in programs; 0: all */
 };
 
+struct attach_link {
+	int fd; /* in attached.fds */
+	u32 probe;
+};
+
 struct attached {
 	struct loaded *loaded;
 	const struct points *points;
 	struct attach_opts opts;
 	struct perf_opener opener;
 	VEC(int) fds; /* links, and events behind them */
+	VEC(struct attach_link)
+	links; /* of probes on functions of the kernel, which count what they miss */
 	VEC(int) iterators; /* to be read once */
 	VEC(int) module_types; /* BTF of modules that functions are in */
 	u32 nr_points; /* attached to */
@@ -34,6 +41,8 @@ struct attached {
 /* Loads and attaches all but begin and end. Negative errno with a diag: what was attached is not any more. */
 int attach_all(struct attached *a, struct loaded *l, const struct points *p,
 	       const struct attach_opts *o, struct diag *d) must_check;
+/* Warns of calls that probes on functions did not see, where the kernel counts them (6.7). */
+void attach_report_missed(const struct attached *a, struct diag *d);
 /* Takes them off again. */
 void attach_close(struct attached *a);
 

@@ -89,12 +89,22 @@ int attach_tracepoints(struct attached *a, const struct attach_range *r, struct 
 	return 0;
 }
 
+/* One that counts what it misses. */
+static int keep_link(struct attached *a, const struct attach_range *r, int link)
+{
+	int rc = attach_keep(a, link);
+	struct attach_link *l = rc ? NULL : vec_push(&a->links);
+	if (l)
+		*l = (struct attach_link){ .fd = link, .probe = r->points[r->first].probe };
+	return rc ? rc : l ? 0 : -ENOMEM;
+}
+
 /* All functions with one link; -EOPNOTSUPP: one by one. */
 static int attach_kprobe_multi(struct attached *a, const struct attach_range *r)
 {
 	const struct load_kind kind = { .type = BPF_PROG_TYPE_KPROBE,
 					.attach_type = BPFSYS_TRACE_KPROBE_MULTI };
-	if (a->no_kprobe_multi || r->probe->offset)
+	if (a->no_kprobe_multi || r->probe->offset || !r->probe->name)
 		return -EOPNOTSUPP;
 	int prog = loaded_try(a->loaded, r->probe, &kind);
 	if (prog < 0)
@@ -118,7 +128,7 @@ static int attach_kprobe_multi(struct attached *a, const struct attach_range *r)
 	if (link == -EOPNOTSUPP || link == -EINVAL)
 		a->no_kprobe_multi = true;
 	/* A name that several functions have, or none that ftrace knows: perf's way may take it. */
-	return link < 0 ? -EOPNOTSUPP : attach_keep(a, link);
+	return link < 0 ? -EOPNOTSUPP : keep_link(a, r, link);
 }
 
 static int pmu_type(struct attached *a, const char *pmu, s64 *type)
@@ -135,11 +145,12 @@ static int open_kprobe(struct attached *a, const struct point *pt, bool ret)
 		return -EOPNOTSUPP;
 	char name[320];
 	snprintf(name, sizeof(name), "%s%s%s", pt->module ? pt->module : "", pt->module ? ":" : "",
-		 pt->symbol);
+		 pt->symbol ? pt->symbol : "");
 	struct perf_event_attr attr = { .type = (u32)type,
 					.size = sizeof(attr),
 					.config = ret, /* format/retprobe: bit 0 */
-					.config1 = (u64)(uintptr_t)name,
+					/* no name: config2 is an address */
+					.config1 = pt->symbol ? (u64)(uintptr_t)name : 0,
 					.config2 = pt->offset,
 					.sample_period = 1,
 					.wakeup_events = 1 };
@@ -181,6 +192,10 @@ int attach_functions(struct attached *a, const struct attach_range *r, struct di
 		rc = attach_event(a, prog, event, i);
 		if (rc)
 			return attach_failed(a, pt, rc, d);
+		struct attach_link *l = a->no_cookie ? NULL : vec_push(&a->links);
+		if (l)
+			*l = (struct attach_link){ .fd = a->fds.at[a->fds.nr - 1],
+						   .probe = pt->probe };
 	}
 	return 0;
 }
@@ -318,6 +333,12 @@ int attach_typed_functions(struct attached *a, const struct attach_range *r, str
 int attach_iter(struct attached *a, const struct attach_range *r, struct diag *d)
 {
 	const struct point *pt = &r->points[r->first];
+	if (r->probe->target) {
+		diag_error(d, -ENOTSUP,
+			   "iterators cannot be pinned: what they print is formatted here");
+		script_span(d, a->loaded->script, r->probe->span_start, r->probe->span_len);
+		return -ENOTSUP;
+	}
 	char name[64];
 	snprintf(name, sizeof(name), "bpf_iter_%s", r->probe->name);
 	struct load_kind kind = { .type = BPF_PROG_TYPE_TRACING, .attach_type = BPF_TRACE_ITER };

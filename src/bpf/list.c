@@ -2,6 +2,7 @@
 
 #include "base/glob.h"
 #include "base/str.h"
+#include "bpf/list_types.h"
 #include "bpf/points.h"
 #include "event/probe_elf.h"
 #include "kern/tracefs.h"
@@ -15,7 +16,9 @@ struct lister {
 	const struct list_query *q;
 	int (*fn)(void *ctx, const char *text, const char *fields);
 	void *ctx;
+	const struct sysroot *root;
 	struct tracing tracing;
+	struct list_types types;
 	struct diag *diag;
 	const char *prefix; /* of what is being walked: "uprobe:/bin/bash:" */
 };
@@ -102,9 +105,11 @@ static int list_functions(struct lister *l, const char *kind, bool with_module)
 {
 	if (!may_match(l, kind) || l->tracing.err)
 		return 0;
-	struct strbuf list, text;
+	struct strbuf list, text, fields;
 	strbuf_init(&list);
 	strbuf_init(&text);
+	strbuf_init(&fields);
+	bool typed = with_module && l->q->fields && list_types_read(&l->types, l->root);
 	int rc = tracing_read(&l->tracing, "available_filter_functions", &list);
 	for (const char *p = rc ? "" : strbuf_cstr(&list); *p && !rc;) {
 		size_t line = strcspn(p, "\n"), len = strcspn(p, " \n");
@@ -115,12 +120,17 @@ static int list_functions(struct lister *l, const char *kind, bool with_module)
 			strbuf_printf(&text, "%.*s:", (int)strcspn(module + 1, "]"), module + 1);
 		else if (with_module)
 			strbuf_str(&text, "vmlinux:");
+		strbuf_reset(&fields);
+		size_t before = text.len;
 		strbuf_add(&text, p, len);
-		rc = tell(l, strbuf_cstr(&text), NULL);
+		if (typed && matches(l, strbuf_cstr(&text)))
+			list_types_function(&l->types, strbuf_cstr(&text) + before, &fields);
+		rc = tell(l, strbuf_cstr(&text), typed ? strbuf_cstr(&fields) : NULL);
 		p += line + (p[line] == '\n');
 	}
 	strbuf_done(&list);
 	strbuf_done(&text);
+	strbuf_done(&fields);
 	/* Where functions cannot be traced (no ftrace, lockdown) there are none. */
 	return rc == -ENOENT || rc == -EPERM || rc == -EACCES ? 0 : rc;
 }
@@ -230,11 +240,19 @@ int list_probes(const struct sysroot *root, const struct list_query *q,
 		int (*fn)(void *ctx, const char *text, const char *fields), void *ctx,
 		struct diag *d)
 {
-	(void)root;
-	struct lister l = { .q = q, .fn = fn, .ctx = ctx, .diag = d };
-	int rc = tracing_open(&l.tracing, "");
+	struct lister l = { .q = q, .fn = fn, .ctx = ctx, .root = root, .diag = d };
+	int rc;
+	if (list_types_wanted(q->pattern)) {
+		rc = list_types_read(&l.types, root)
+			     ? list_types_each(&l.types, q->pattern, q->fields, fn, ctx)
+			     : diag_error(d, -ENOENT, "the kernel does not tell its types (no BTF)");
+		list_types_done(&l.types);
+		return rc;
+	}
+	rc = tracing_open(&l.tracing, "");
 	if (!rc)
 		rc = list_all(&l);
 	tracing_close(&l.tracing);
+	list_types_done(&l.types);
 	return rc;
 }

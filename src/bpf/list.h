@@ -5,8 +5,8 @@
 #include "kern/sysroot.h"
 
 struct list_query {
-	const char *pattern; /* NULL: all but functions of files; "tracepoint:sched:*", "*open*", "uprobe:/bin/bash:*" */
-	bool fields; /* fn is told the fields of tracepoints, too */
+	const char *pattern; /* NULL: all but functions of files; "tracepoint:sched:*", "*open*", "uprobe:/bin/bash:*"; "struct task_*": types */
+	bool fields; /* fn is told the fields of tracepoints, parameters of fentry and members of types, too */
 };
 
 /*

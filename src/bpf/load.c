@@ -226,6 +226,22 @@ static u32 pid_check(const struct sysroot *root, s32 pid, struct bpf_insn *to)
 	return n;
 }
 
+/* Only for tasks of a control group: the ancestor at its level is the group itself for all that are in it or below. */
+static u32 cgroup_check(const struct cgroup_place *at, struct bpf_insn *to)
+{
+	u32 n = 0;
+	to[n++] = INSN(BPF_ALU64 | BPF_MOV | BPF_X, 6, 1, 0, 0);
+	to[n++] = INSN(BPF_ALU64 | BPF_MOV | BPF_K, 1, 0, 0, (s32)at->level);
+	to[n++] = INSN(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_current_ancestor_cgroup_id);
+	to[n++] = INSN(BPF_LD | BPF_DW | BPF_IMM, 1, 0, 0, (s32)at->id);
+	to[n++] = INSN(0, 0, 0, 0, (s32)(at->id >> 32));
+	to[n++] = INSN(BPF_JMP | BPF_JEQ | BPF_X, 0, 1, 2, 0);
+	to[n++] = INSN(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0);
+	to[n++] = INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+	to[n++] = INSN(BPF_ALU64 | BPF_MOV | BPF_X, 1, 6, 0, 0);
+	return n;
+}
+
 /* Clocks and what runs here happen in whatever task there is. */
 static bool happens_in_task(enum program_provider provider)
 {
@@ -268,7 +284,7 @@ static u32 syscall_check(const u64 *mask, struct bpf_insn *to)
 	return n;
 }
 
-enum { CHECK_MAX = 16 + 24 + 3 * LOAD_SYSCALL_WORDS + 8 };
+enum { CHECK_MAX = 16 + 10 + 24 + 3 * LOAD_SYSCALL_WORDS + 8 };
 
 static bool is_function_reference(const struct bpf_insn *i)
 {
@@ -380,8 +396,10 @@ static int build(struct loaded *l, const struct program_code *c, const struct lo
 	b->insns = calloc((size_t)c->nr + CHECK_MAX + PLACE_FUNCTION, sizeof(*b->insns));
 	if (!b->insns)
 		return -ENOMEM;
-	if (kind->of_pid)
+	if (kind->of_task && l->pid)
 		b->shift = pid_check(l->root, l->pid, b->insns);
+	if (kind->of_task && l->cgroup.id)
+		b->shift += cgroup_check(&l->cgroup, b->insns + b->shift);
 	if (kind->syscalls)
 		b->shift += syscall_check(kind->syscalls, b->insns + b->shift);
 	memcpy(b->insns + b->shift, c->insns, (size_t)c->nr * sizeof(*b->insns));
@@ -441,7 +459,7 @@ static bool same_kind(const struct load_kind *a, const struct load_kind *b)
 	bool masks = a->syscalls && b->syscalls
 			     ? !memcmp(a->syscalls, b->syscalls, LOAD_SYSCALL_WORDS * sizeof(u64))
 			     : a->syscalls == b->syscalls;
-	return masks && a->of_pid == b->of_pid && a->place_base == b->place_base &&
+	return masks && a->of_task == b->of_task && a->place_base == b->place_base &&
 	       a->type == b->type && a->attach_type == b->attach_type && a->btf_id == b->btf_id &&
 	       a->btf_fd == b->btf_fd && a->sleepable == b->sleepable;
 }
@@ -465,7 +483,7 @@ static int load(struct loaded *l, const struct program_probe *probe, const struc
 {
 	struct load_kind own = *wanted;
 	const struct load_kind *kind = &own;
-	own.of_pid = l->pid && happens_in_task(probe->provider);
+	own.of_task = (l->pid || l->cgroup.id) && happens_in_task(probe->provider);
 	vec_for_each (&l->codes, c)
 		if (c->code == probe->code && same_kind(&c->kind, kind))
 			return c->fd;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/diag.h"
+#include "kern/cgroup.h"
 #include "kern/sysroot.h"
 #include "model/program.h"
 
@@ -15,7 +16,7 @@ struct load_kind {
 	int btf_fd; /* of a module's types; 0: the kernel's */
 	bool sleepable;
 	const u64 *syscalls; /* LOAD_SYSCALL_WORDS: only for these system calls (see bpf/points.h); NULL: no matter */
-	bool of_pid; /* only for the process of loaded.pid; set by the loader */
+	bool of_task; /* only for the process of loaded.pid and in loaded.cgroup; set by the loader */
 	u32 place_base; /* with syscalls: places are numbered from here on, by the number of the call */
 };
 
@@ -38,6 +39,7 @@ struct loaded {
 	int *maps; /* [program.maps] */
 	VEC(struct loaded_code) codes;
 	s32 pid; /* probes that happen in a task are only for this process; 0: all. Set after loaded_open() */
+	struct cgroup_place cgroup; /* and only for tasks in it or below; id 0: all. Set as pid */
 	u32 nr_cpus; /* possible ones */
 	u64 verify_ns; /* spent in loading */
 };

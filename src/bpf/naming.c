@@ -22,6 +22,7 @@ struct naming *naming_new(const struct sysroot *root)
 	dict_init(&n->kernel_cache);
 	strbuf_init(&n->kernel_names);
 	procfs_init(&n->procfs, root);
+	naming_user_init(n);
 	return n;
 }
 

@@ -3,7 +3,7 @@
  * first asked for, and remembered: a run that prints no stack never reads the kernel's symbols.
  *
  * Mappings of a process are read again when an address is in none of those that are known. A process that has ended keeps the mappings that
- * were read before.
+ * were read before, or those that were told as it made them (naming_mapped()), so that stacks get their names whenever they are printed.
  */
 #pragma once
 
@@ -37,5 +37,20 @@ enum naming_stack_mode { NAMING_STACK_BPFTRACE, NAMING_STACK_PERF, NAMING_STACK_
 void naming_stack(struct naming *n, const struct program_type *t, const void *data, u32 indent,
 		  struct strbuf *to);
 
+/*
+ * What processes do, told by who follows them: a mapping with code, a fork. Files are opened at once, since their process may be gone, with
+ * its container, when they are needed. -ENOMEM.
+ */
+struct naming_mapping {
+	u64 start, end, file_offset;
+	u64 ino;
+	u32 dev_major, dev_minor;
+	const char *path;
+};
+int naming_mapped(struct naming *n, u32 pid, const struct naming_mapping *m) must_check;
+int naming_forked(struct naming *n, u32 parent, u32 child) must_check;
+/* What the process has mapped now, for those that were there before. */
+void naming_look(struct naming *n, u32 pid);
+
 /* So many processes are remembered; those that were asked about longest ago are forgotten. */
-enum { NAMING_PROCESSES_MAX = 256 };
+enum { NAMING_PROCESSES_MAX = 8192 };

@@ -3,6 +3,7 @@
 
 #include "base/dict.h"
 #include "base/opener.h"
+#include "base/strtab.h"
 #include "bpf/naming.h"
 #include "image/demangle.h"
 #include "kern/kallsyms.h"
@@ -22,6 +23,8 @@ struct naming_cgroup {
 struct naming_image {
 	u32 dev_major, dev_minor;
 	u64 ino;
+	int fd; /* -1: not opened, or read already */
+	bool is_read;
 	struct dso dso; /* names of the table are in its files */
 	struct symtab table;
 	bool usable;
@@ -29,17 +32,26 @@ struct naming_image {
 
 struct naming_map {
 	u64 start, end, file_offset;
-	char *path;
+	const char *path; /* in naming.paths */
 	u32 dev_major, dev_minor;
 	u64 ino;
 	u32 image; /* 1 + index; 0: not looked for yet */
 };
 
+/* The names that a process gave to code that it made: /tmp/perf-PID.map. */
+struct naming_made {
+	const char *text; /* mapped */
+	size_t len;
+	struct symtab table;
+};
+
 struct naming_process {
 	u32 pid;
 	u64 last_use;
-	VEC(struct naming_map) maps;
+	VEC(struct naming_map) maps; /* the later one of two that overlap is the newer */
 	bool ended; /* nothing more can be learnt about it */
+	u64 made_ns; /* when its file was read; 0: not yet */
+	struct naming_made made;
 };
 
 struct naming {
@@ -58,12 +70,15 @@ struct naming {
 	struct procfs procfs;
 	struct opener *opener;
 	VEC(struct naming_image *) images;
+	struct strtab paths;
 	VEC(struct naming_process) processes;
+	struct dict process_of; /* pid -> index */
 	u64 use;
 };
 
 void naming_add(const char *name, size_t len, u64 offset, enum naming_style style,
 		struct strbuf *to);
+void naming_user_init(struct naming *n);
 void naming_user_done(struct naming *n);
 /* " (libc.so.6)": of perf's style. */
 void naming_user_module(struct naming *n, u32 pid, u64 address, struct strbuf *to);

@@ -35,7 +35,7 @@ int points_missing(struct points *p, const struct program_probe *probe, const ch
 	case 1: diag_warn(d, "no place for %s: %s", probe->text, why); break;
 	default: return 0;
 	}
-	script_span(d, p->script, probe->span_start, probe->span_len);
+	script_span(d, p->opts.script, probe->span_start, probe->span_len);
 	return p->program->config.missing_probes ? 0 : -ENOENT;
 }
 
@@ -280,9 +280,62 @@ static int expand_functions(struct points *p, u32 i, struct diag *d)
 	return p->at.nr == before ? points_missing(p, probe, "no function matches", d) : 0;
 }
 
+struct line_walk {
+	struct points *p;
+	u32 probe;
+	const char *path;
+};
+
+static int add_line_place(void *ctx, const struct points_place *at)
+{
+	struct line_walk *w = ctx;
+	struct arena *a = &w->p->arena;
+	const struct program_probe *probe = &w->p->program->probes.at[w->probe];
+	struct point *pt = points_add(w->p, w->probe, "%s", probe->text);
+	if (!pt)
+		return -ENOMEM;
+	pt->path = w->path;
+	pt->symbol = at->symbol ? arena_strdup(a, at->symbol) : NULL;
+	pt->module = at->module ? arena_strdup(a, at->module) : NULL;
+	pt->offset = at->offset;
+	return (at->symbol && !pt->symbol) || (at->module && !pt->module) ? -ENOMEM : 0;
+}
+
+int points_expand_line(struct points *p, u32 i, const char *path, struct diag *d)
+{
+	const struct program_probe *probe = &p->program->probes.at[i];
+	struct line_walk w = { .p = p, .probe = i, .path = path };
+	struct diag why;
+	diag_init(&why);
+	why.options = d ? d->options : NULL;
+	int rc = p->opts.lines ? p->opts.lines(probe, path, add_line_place, &w, &why) : -ENOTSUP;
+	if (rc && rc != -ENOMEM && p->program->config.missing_probes) {
+		const char *text = why.items.nr ? why.items.at[0].message : strerror(-rc);
+		rc = points_missing(p, probe, text, d);
+	} else if (rc) {
+		diag_join(d, &why);
+		script_span(d, p->opts.script, probe->span_start, probe->span_len);
+	}
+	diag_done(&why);
+	return rc;
+}
+
+static int expand_address(struct points *p, u32 i)
+{
+	const struct program_probe *probe = &p->program->probes.at[i];
+	struct point *pt = points_add(p, i, "%s", probe->text);
+	if (pt)
+		pt->offset = probe->number;
+	return pt ? 0 : -ENOMEM;
+}
+
 static int expand_function(struct points *p, u32 i, struct diag *d)
 {
 	const struct program_probe *probe = &p->program->probes.at[i];
+	if (probe->file)
+		return points_expand_line(p, i, NULL, d);
+	if (probe->provider == PROGRAM_KPROBE && !probe->name)
+		return expand_address(p, i);
 	if (probe->is_glob)
 		return expand_functions(p, i, d);
 	struct probe_kernel look;
@@ -306,12 +359,6 @@ static int expand_plain(struct points *p, u32 i)
 static int expand(struct points *p, u32 i, struct diag *d)
 {
 	const struct program_probe *probe = &p->program->probes.at[i];
-	if (probe->file || (probe->provider == PROGRAM_KPROBE && !probe->name)) {
-		diag_error(d, -ENOTSUP, "%s: probes at a line or an address are not built yet",
-			   probe->text);
-		script_span(d, p->script, probe->span_start, probe->span_len);
-		return -ENOTSUP;
-	}
 	switch (probe->provider) {
 	case PROGRAM_TRACEPOINT: return expand_tracepoint(p, i, d);
 	case PROGRAM_RAW_TRACEPOINT: return expand_raw_tracepoint(p, i, d);
@@ -337,10 +384,10 @@ static int check_number(const struct points *p, struct diag *d)
 }
 
 int points_open(struct points *p, const struct program *program, const struct sysroot *root,
-		const char *script, s32 pid, struct diag *d)
+		const struct points_opts *o, struct diag *d)
 {
 	enum { MAX_PROBES = 1024 };
-	*p = (struct points){ .program = program, .root = root, .script = script, .pid = pid };
+	*p = (struct points){ .program = program, .root = root, .opts = *o };
 	p->max_probes = program->config.max_probes ? program->config.max_probes : MAX_PROBES;
 	arena_init(&p->arena);
 	int rc = tracing_open(&p->tracing, "");

@@ -16,10 +16,28 @@ struct point {
 	const char *symbol; /* function; event of a tracepoint */
 	const char *module; /* of a function; NULL: the kernel's own */
 	const char *path; /* of a file */
-	u64 offset; /* in the file; behind a kernel function */
+	u64 offset; /* in the file; behind a kernel function; an address in the kernel where there is no symbol */
 	u64 ref_ctr; /* USDT: file offset of its semaphore; 0: none */
 	u64 id; /* tracepoint's number */
 	s32 syscall; /* tracepoints of syscalls: the call's number; -1: not such a one, or not known */
+};
+
+/* A place of a line of source code. */
+struct points_place {
+	const char *symbol, *module; /* of the kernel; NULL: a program's */
+	u64 offset; /* behind the symbol; in the program's file */
+};
+typedef int points_place_fn(void *ctx, const struct points_place *at);
+
+struct points_opts {
+	const char *script; /* for messages; NULL: none */
+	s32 pid; /* whose files paths and names mean; 0: ours */
+	/*
+	 * fn for each place of probe's file and line, in the program at path (NULL: the kernel, or the module probe->target). 0, fn's result
+	 * if that is not 0, or negative errno with a diag. NULL: lines cannot be found.
+	 */
+	int (*lines)(const struct program_probe *probe, const char *path, points_place_fn *fn,
+		     void *ctx, struct diag *d);
 };
 
 struct points {
@@ -28,8 +46,7 @@ struct points {
 	struct tracing tracing;
 	const struct program *program;
 	const struct sysroot *root;
-	const char *script;
-	s32 pid; /* whose program "*" and bare names are looked for in; 0: none */
+	struct points_opts opts;
 	u32 max_probes;
 	/* Kernel functions that can be probed, read when the first wildcard asks. */
 	char *functions;
@@ -53,7 +70,7 @@ u32 points_syscall_base(const struct points *p, bool exits);
  * diag.
  */
 int points_open(struct points *p, const struct program *program, const struct sysroot *root,
-		const char *script, s32 pid, struct diag *d) must_check;
+		const struct points_opts *o, struct diag *d) must_check;
 void points_close(struct points *p);
 
 /* Functions that can be probed and match; the text ends at a blank. -ENOENT: the kernel tells none. */
@@ -61,8 +78,11 @@ int points_functions(struct points *p, struct diag *d) must_check;
 
 /* The name that a system call has in tracepoints: its number, or -1. Only those of this machine's own kind. */
 s32 points_syscall(const char *event);
-/* The program or library that a probe's target means: a path, a name of PATH, "libc"; NULL: none. */
-const char *points_find_file(struct arena *a, const char *name);
+/*
+ * The program or library that a probe's target means: a path, a name of PATH, "libc"; NULL: none. pid: whose root a path is below, and whose
+ * program "*" is; 0: ours.
+ */
+const char *points_find_file(struct arena *a, const char *name, s32 pid);
 /* Whether the note is one of the sites of a USDT probe. */
 struct usdt_note;
 bool points_is_site(const struct program_probe *probe, const struct usdt_note *n);

@@ -10,3 +10,5 @@ int points_missing(struct points *p, const struct program_probe *probe, const ch
 		   struct diag *d);
 const char *points_word(enum program_provider provider);
 int points_expand_user(struct points *p, u32 i, struct diag *d);
+/* A probe at a line of source. path: of the program, NULL: the kernel. */
+int points_expand_line(struct points *p, u32 i, const char *path, struct diag *d);

@@ -4,7 +4,6 @@
 #include "bpf/load.h"
 #include "bpf/points_impl.h"
 #include "event/probe_elf.h"
-#include "image/demangle.h"
 #include "image/usdt_notes.h"
 
 #include <errno.h>
@@ -65,12 +64,23 @@ static bool find_library(const char *name, char *to, size_t size)
 	return false;
 }
 
-/* The file that was meant, in the arena; NULL: none. */
-const char *points_find_file(struct arena *a, const char *name)
+/* A path means what it means to the process that is looked at, which may be in a container. */
+static const char *path_of_process(struct arena *a, const char *path, s32 pid)
+{
+	char there[PATH_MAX];
+	if (!pid || path[0] != '/' || str_starts(path, "/proc/") ||
+	    str_path(there, sizeof(there), "/proc/%d/root%s", pid, path) || access(there, F_OK))
+		return path;
+	return arena_strdup(a, there);
+}
+
+const char *points_find_file(struct arena *a, const char *name, s32 pid)
 {
 	char path[PATH_MAX];
+	if (pid && !strcmp(name, "*") && !str_path(path, sizeof(path), "/proc/%d/exe", pid))
+		return arena_strdup(a, path);
 	if (strchr(name, '/'))
-		return name;
+		return path_of_process(a, name, pid);
 	bool found =
 		find_in_path(name, path, sizeof(path)) || find_library(name, path, sizeof(path));
 	return found ? arena_strdup(a, path) : NULL;
@@ -160,9 +170,12 @@ static int expand_symbol(struct points *p, struct walk *w, struct diag *d)
 int points_expand_user(struct points *p, u32 i, struct diag *d)
 {
 	const struct program_probe *row = &p->program->probes.at[i];
-	const char *path = row->target ? points_find_file(&p->arena, row->target) : NULL;
+	const char *path =
+		row->target ? points_find_file(&p->arena, row->target, p->opts.pid) : NULL;
 	if (!path)
 		return points_missing(p, row, "no such program or library", d);
+	if (row->file)
+		return points_expand_line(p, i, path, d);
 	struct walk w = { .p = p, .probe = i, .row = row, .path = path, .before = p->at.nr };
 	bool usdt = row->provider == PROGRAM_USDT;
 	if (!usdt && !row->name) {

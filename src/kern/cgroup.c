@@ -44,7 +44,8 @@ static int rank_mount(const char *line, size_t len, const char **dir, size_t *di
 	return v1 && list_has(field[3], field_len[3], "perf_event") ? 2 : 0;
 }
 
-int cgroup_root(const struct sysroot *r, struct strbuf *to, struct diag *d)
+/* The mount of the highest rank that is not above `most`. */
+static int find_root(const struct sysroot *r, int most, struct strbuf *to, struct diag *d)
 {
 	struct strbuf mounts;
 	int best = 0;
@@ -55,7 +56,7 @@ int cgroup_root(const struct sysroot *r, struct strbuf *to, struct diag *d)
 		const char *end = memchr(line, '\n', mounts.len - at);
 		size_t len = end ? (size_t)(end - line) : mounts.len - at, dir_len;
 		int rank = rank_mount(line, len, &dir, &dir_len);
-		if (rank > best && dir_len > 1) {
+		if (rank > best && rank <= most && dir_len > 1) {
 			best = rank;
 			strbuf_reset(to);
 			strbuf_add(to, dir + 1, dir_len - 1);
@@ -68,6 +69,11 @@ int cgroup_root(const struct sysroot *r, struct strbuf *to, struct diag *d)
 	diag_error(d, -ENOENT, "no cgroup file system that supports events is mounted");
 	diag_hint(d, "mount -t cgroup2 none /sys/fs/cgroup");
 	return -ENOENT;
+}
+
+int cgroup_root(const struct sysroot *r, struct strbuf *to, struct diag *d)
+{
+	return find_root(r, 2, to, d);
 }
 
 int cgroup_open(const struct sysroot *r, const char *name, struct diag *d)
@@ -193,4 +199,58 @@ int cgroup_each(const struct sysroot *r, int (*fn)(void *ctx, u64 id, const char
 	cgroup_names_done(&all);
 	strbuf_done(&path);
 	return err;
+}
+
+/* "system.slice/x" of "/sys/fs/cgroup/system.slice/x", "/system.slice/x" or "system.slice/x". */
+static const char *below_root(const char *name, const char *root)
+{
+	size_t len = strlen(root);
+	const char *below = name + (name[0] == '/');
+	if (name[0] == '/' && !strncmp(below, root, len) && (!below[len] || below[len] == '/'))
+		below += len;
+	return below + strspn(below, "/");
+}
+
+static u32 count_parts(const char *path)
+{
+	u32 nr = 0;
+	while (*path) {
+		path += strcspn(path, "/");
+		path += strspn(path, "/");
+		nr++;
+	}
+	return nr;
+}
+
+int cgroup_find_v2(const struct sysroot *r, const char *name, struct cgroup_place *ret,
+		   struct diag *d)
+{
+	struct {
+		struct file_handle head;
+		u8 bytes[MAX_HANDLE_SZ];
+	} h = { .head.handle_bytes = MAX_HANDLE_SZ };
+	struct strbuf path;
+	strbuf_init(&path);
+	int mount, rc = find_root(r, 1, &path, d);
+	if (rc) {
+		strbuf_done(&path);
+		return rc;
+	}
+	const char *below = below_root(name, strbuf_cstr(&path));
+	strbuf_printf(&path, "%s%s", *below ? "/" : "", below);
+	/* The kernel's number for a group is the handle of its directory. */
+	if (strstr(below, ".."))
+		rc = -EINVAL;
+	else if (name_to_handle_at(r->dir_fd, strbuf_cstr(&path), &h.head, &mount, 0))
+		rc = -errno;
+	else if (h.head.handle_bytes < sizeof(ret->id))
+		rc = -ENOTSUP;
+	if (rc) {
+		diag_error(d, rc, "cgroup '%s': /%s: %s", name, strbuf_cstr(&path), strerror(-rc));
+	} else {
+		ret->level = count_parts(below);
+		memcpy(&ret->id, h.bytes, sizeof(ret->id));
+	}
+	strbuf_done(&path);
+	return rc;
 }

@@ -23,3 +23,15 @@ void cgroup_names_done(struct cgroup_names *n);
 /* All groups, parents first: the number that samples have, and the path ("/" for the root). 0, fn's result, or negative errno. */
 int cgroup_each(const struct sysroot *r, int (*fn)(void *ctx, u64 id, const char *path),
 		void *ctx) must_check;
+
+/* A group of the unified hierarchy (v2) as BPF programs know it. */
+struct cgroup_place {
+	u64 id;
+	u32 level; /* 0: the root */
+};
+/*
+ * name: a path below where the hierarchy is mounted, or of a directory in it ("/sys/fs/cgroup/system.slice"). Negative errno with a
+ * diag. In a cgroup namespace levels count from its own root, as names do.
+ */
+int cgroup_find_v2(const struct sysroot *r, const char *name, struct cgroup_place *ret,
+		   struct diag *d) must_check;

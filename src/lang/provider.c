@@ -358,7 +358,7 @@ static bool is_glob(const struct program_probe *p)
 {
 	return (p->target && p->provider != PROGRAM_UPROBE && p->provider != PROGRAM_URETPROBE &&
 		p->provider != PROGRAM_USDT && glob_is_pattern(p->target)) ||
-	       (p->name && !p->space && glob_is_pattern(p->name)) ||
+	       (p->name && (!p->space || p->provider == PROGRAM_USDT) && glob_is_pattern(p->name)) ||
 	       (p->target && strchr(p->target, '*'));
 }
 
@@ -377,6 +377,53 @@ static const char *full_text(struct arena *a, const struct provider *pr, const c
 	return ret;
 }
 
+static bool is_tracepoint(const struct lang_input *in, const char *system, const char *name)
+{
+	const struct schema *schema;
+	const char *found[2];
+	if (!in->ops)
+		return false;
+	if (glob_is_pattern(system) || glob_is_pattern(name))
+		return in->ops->tracepoint_list &&
+		       in->ops->tracepoint_list(in->ctx, system, name, 0, &found[0], &found[1]) == 1;
+	return in->ops->tracepoint && !in->ops->tracepoint(in->ctx, system, name, &schema);
+}
+
+/* Events as the other verbs call them: "sched:sched_switch" is a tracepoint, "page-faults" and "cycles" are counters. */
+static char *as_attach_point(const struct lang_input *in, struct arena *a, char *text)
+{
+	static const char *const software[] = {
+		"cpu-clock", "task-clock",     "page-faults",  "faults",       "context-switches",
+		"cs",	     "cpu-migrations", "minor-faults", "major-faults", "alignment-faults",
+	};
+	static const char *const hardware[] = {
+		"cpu-cycles",	    "cycles",	     "instructions",
+		"cache-references", "cache-misses",  "branch-instructions",
+		"branches",	    "branch-misses", "bus-cycles",
+		"ref-cycles",
+	};
+	const char *kind = NULL, *colon = strchr(text, ':');
+	for (size_t i = 0; !colon && i < ARRAY_SIZE(software); i++)
+		kind = strcmp(text, software[i]) ? kind : "software";
+	for (size_t i = 0; !colon && i < ARRAY_SIZE(hardware); i++)
+		kind = strcmp(text, hardware[i]) ? kind : "hardware";
+	if (colon && !strpbrk(colon + 1, ":\"@")) {
+		char *system = arena_strndup(a, text, (size_t)(colon - text));
+		if (!system)
+			return NULL;
+		if (!find_provider(system) && is_tracepoint(in, system, colon + 1))
+			kind = "tracepoint";
+	}
+	if (!kind)
+		return text;
+	struct strbuf s;
+	strbuf_init(&s);
+	strbuf_printf(&s, "%s:%s", kind, text);
+	char *ret = s.err ? NULL : arena_strdup(a, strbuf_cstr(&s));
+	strbuf_done(&s);
+	return ret;
+}
+
 int provider_parse(const struct lang_input *in, struct program *p, const char *text, u32 start,
 		   u32 len, struct diag *d)
 {
@@ -387,6 +434,8 @@ int provider_parse(const struct lang_input *in, struct program *p, const char *t
 				     .allow_unsafe = in->allow_unsafe };
 	struct program_probe probe = { .span_start = start, .span_len = len };
 	char *whole = with_params(in, &p->arena, text);
+	if (whole)
+		whole = as_attach_point(in, &p->arena, whole);
 	char *parts = whole ? arena_strdup(&p->arena, whole) : NULL;
 	if (!parts)
 		return -ENOMEM;

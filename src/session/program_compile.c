@@ -120,7 +120,7 @@ static int user_symbol(void *ctx, const char *program, const char *name, u64 *re
 {
 	struct program_compile *c = ctx;
 	static const u32 tables[] = { SHT_SYMTAB, SHT_DYNSYM };
-	const char *path = points_find_file(&c->arena, program);
+	const char *path = points_find_file(&c->arena, program, c->pid);
 	struct elfimg e;
 	struct elfimg_symtab t;
 	struct elfimg_sym s;
@@ -181,7 +181,7 @@ static int usdt_site(void *ctx, const struct program_probe *p, u32 nth, const ch
 {
 	struct program_compile *c = ctx;
 	struct site_search s = { .c = c, .probe = p, .nth = nth };
-	const char *path = points_find_file(&c->arena, p->target);
+	const char *path = points_find_file(&c->arena, p->target, c->pid);
 	int rc = path ? probe_elf_each_note(path, offer_site, &s) : 0;
 	vec_free(&s.seen);
 	*ret = s.found;
@@ -292,12 +292,14 @@ int program_compile(struct program_compile *c, struct lang_input *in, struct pro
 	in->btf = c->has_btf ? &c->btf : NULL;
 	struct diag first;
 	diag_init(&first);
+	first.options = d ? d->options : NULL;
 	int rc = lang_compile(in, ret, &first);
 	/* What could not be made sense of may be a type: once more, with the kernel's. */
 	if (rc && rc != -ENOMEM && !c->has_btf && !read_types(c)) {
 		program_done(ret);
 		diag_done(&first);
 		diag_init(&first);
+		first.options = d ? d->options : NULL;
 		in->btf = &c->btf;
 		struct strbuf *dumps[] = { in->dump_ast, in->dump_types, in->dump_ir, in->dump_bpf };
 		for (size_t i = 0; i < ARRAY_SIZE(dumps); i++)

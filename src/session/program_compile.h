@@ -11,6 +11,7 @@
 
 struct program_compile {
 	struct arena arena; /* of schemas */
+	s32 pid; /* whose files paths mean; 0: ours. Set after program_compile_open() */
 	struct tracing tracing;
 	VEC(const struct schema *) schemas; /* that were asked for */
 	struct tracing_events list; /* of the pattern that was asked about last */

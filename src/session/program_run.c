@@ -4,7 +4,11 @@
 #include "bpf/account.h"
 #include "bpf/actions.h"
 #include "bpf/attach.h"
+#include "bpf/metrics.h"
 #include "bpf/ring.h"
+#include "session/http.h"
+#include "session/program_follow.h"
+#include "session/program_lines.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -22,8 +26,11 @@ struct program_state {
 	struct attached attached;
 	struct actions actions;
 	struct ring ring, control;
+	struct http *http;
+	struct program_follow *follow; /* NULL: nobody needs it, or it is not allowed */
 	bool is_loaded, is_expanded, is_attached;
 	int pid_fd;
+	struct account account; /* that was reported last */
 	int err; /* of flush */
 };
 
@@ -39,7 +46,10 @@ static int open_ring(struct program_state *r, enum program_map_role role, struct
 static int set_up(struct program_state *r, const struct sysroot *root)
 {
 	u64 begun = clock_monotonic_ns();
-	int rc = points_open(&r->points, r->program, root, r->opts->script, r->opts->pid, r->diag);
+	const struct points_opts o = { .script = r->opts->script,
+				       .pid = r->opts->pid,
+				       .lines = program_line_places };
+	int rc = points_open(&r->points, r->program, root, &o, r->diag);
 	r->is_expanded = !rc;
 	r->result->expand_ns = clock_monotonic_ns() - begun;
 	if (rc)
@@ -51,6 +61,10 @@ static int set_up(struct program_state *r, const struct sysroot *root)
 	r->is_loaded = true;
 	r->loaded.want_log = r->opts->want_log;
 	r->loaded.pid = r->opts->pid;
+	if (r->opts->cgroup)
+		rc = cgroup_find_v2(root, r->opts->cgroup, &r->loaded.cgroup, r->diag);
+	if (rc)
+		return rc;
 	rc = open_ring(r, PROGRAM_MAP_RING, &r->ring);
 	return rc ? rc : open_ring(r, PROGRAM_MAP_CONTROL, &r->control);
 }
@@ -89,6 +103,8 @@ static int set_up_actions(struct program_state *r, const struct sysroot *root)
 /* All records that are there. Records are in the small ring only when the other one was full, so that comes first. */
 static int drain(struct program_state *r)
 {
+	if (r->follow)
+		(void)!program_follow_round(r->follow);
 	if (r->ring.consumer)
 		(void)!ring_drain(&r->ring, actions_record, &r->actions);
 	if (r->control.consumer)
@@ -139,7 +155,7 @@ static int on_own_signal(void *ctx, u64 number)
 	return 0;
 }
 
-static int listen_signals(struct program_state *r)
+static int watch_signals(struct program_state *r)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(signal_names); i++) {
 		bool wanted = false;
@@ -155,7 +171,49 @@ static int listen_signals(struct program_state *r)
 	return 0;
 }
 
-static int listen(struct program_state *r)
+static int metrics_page(void *ctx, const struct http_request *q, struct strbuf *to)
+{
+	struct program_state *r = ctx;
+	(void)q;
+	return actions_metrics(&r->actions, to);
+}
+
+static const struct http_route pages[] = {
+	{ "/metrics", METRICS_TYPE, metrics_page },
+	{ 0 },
+};
+
+static int serve(struct program_state *r)
+{
+	if (!r->opts->listen)
+		return 0;
+	const struct http_opts o = {
+		.address = r->opts->listen, .token = r->opts->token, .routes = pages, .ctx = r
+	};
+	int rc = http_open(&r->http, r->command.loop, &o, r->diag);
+	if (!rc && r->opts->serving)
+		r->opts->serving(r->opts->ctx, http_url(r->http));
+	return rc;
+}
+
+/* -v: what got lost so far, whenever that has changed. */
+static int on_account(void *ctx, u64 what)
+{
+	struct program_state *r = ctx;
+	struct account now;
+	struct diag lost;
+	(void)what;
+	diag_init(&lost);
+	if (!account_report(&r->loaded, &now, &lost) && memcmp(&now, &r->account, sizeof(now))) {
+		r->account = now;
+		vec_for_each (&lost.items, item)
+			strbuf_printf(r->opts->err, "so far: %s\n", item->message);
+	}
+	diag_done(&lost);
+	return r->opts->flush(r->opts->ctx);
+}
+
+static int watch_sources(struct program_state *r)
 {
 	int rc = 0;
 	if (r->ring.consumer)
@@ -169,13 +227,17 @@ static int listen(struct program_state *r)
 					  r->opts->pid, strerror(errno));
 		rc = loop_add_fd(r->command.loop, r->pid_fd, EPOLLIN, on_pid_end, r, NULL);
 	}
-	return rc ? rc : listen_signals(r);
+	if (!rc)
+		rc = watch_signals(r);
+	if (!rc && r->opts->log)
+		rc = loop_add_timer(r->command.loop, NS_PER_SEC, NS_PER_SEC, on_account, r, NULL);
+	return rc ? rc : serve(r);
 }
 
 /* Nothing will ever happen by itself: begin, end and iterators have run. */
 static bool is_done(const struct program_state *r)
 {
-	if (r->command.child.pid || r->opts->pid)
+	if (r->command.child.pid || r->opts->pid || r->http)
 		return false;
 	vec_for_each (&r->program->probes, p)
 		if (p->provider != PROGRAM_BEGIN && p->provider != PROGRAM_END &&
@@ -213,6 +275,10 @@ static int start(struct program_state *r)
 	int rc = run_codes(r, PROGRAM_BEGIN, NULL);
 	if (rc || r->actions.exit)
 		return rc;
+	/* Without it, names of processes that have ended are missing: no reason to fail. */
+	if (program_follow_is_needed(r->program))
+		(void)!program_follow_open(&r->follow, r->loaded.root, r->actions.style.naming,
+					   r->command.loop);
 	rc = attach(r);
 	if (!rc && r->opts->attached)
 		r->opts->attached(r->opts->ctx, r->result->nr_places);
@@ -254,6 +320,8 @@ static int finish(struct program_state *r)
 	/* What was sent before the end is handled; what comes while probes go, one after the other, is not wanted. */
 	if (!r->actions.exit)
 		drain_rest(r);
+	if (r->is_attached)
+		attach_report_missed(&r->attached, r->diag);
 	detach(r);
 	discard_rest(r);
 	s32 status = r->actions.status;
@@ -266,8 +334,13 @@ static int finish(struct program_state *r)
 			strbuf_str(r->opts->out, "\n\n");
 		rc = actions_print_maps(&r->actions);
 	}
+	struct account lost = { 0 };
 	if (!rc)
-		rc = account_report(&r->loaded, NULL, r->diag);
+		rc = account_report(&r->loaded, &lost, r->diag);
+	if (r->opts->json && lost.ring_drops)
+		strbuf_printf(r->opts->out,
+			      "{\"type\":\"lost_events\",\"data\":{\"events\":%llu}}\n",
+			      (unsigned long long)lost.ring_drops);
 	if (r->actions.nr_bad)
 		diag_warn(r->diag, "%llu records were not understood",
 			  (unsigned long long)r->actions.nr_bad);
@@ -285,6 +358,8 @@ static void close_all(struct program_state *r)
 	r->result->command_ended = r->command.ended;
 	r->result->exec_failed = r->command.exec_failed;
 	r->result->wait_status = r->command.wait_status;
+	http_close(r->http);
+	program_follow_close(r->follow);
 	naming_free(r->actions.style.naming);
 	ring_close(&r->ring);
 	ring_close(&r->control);
@@ -330,7 +405,7 @@ int program_run(const struct program *p, const struct sysroot *root,
 	*ret = (struct program_run_result){ 0 };
 	int rc = prepare(&r, root);
 	if (!rc)
-		rc = listen(&r);
+		rc = watch_sources(&r);
 	if (!rc)
 		rc = start(&r);
 	if (!rc && !r.command.over && !is_done(&r))

@@ -17,14 +17,18 @@
 struct program_run_opts {
 	const char *script; /* its text, for messages */
 	s32 pid; /* -p: probes in tasks only for this process; the run ends with it. 0: none */
+	const char *cgroup; /* -G: probes in tasks only for tasks in it or below; NULL: all */
 	char **command; /* NULL: none */
 	bool json, allow_unsafe, no_final_maps, keep_going;
 	bool want_log; /* the verifier's words go to log */
+	const char *listen,
+		*token; /* an address, to serve maps on as OpenMetrics; as struct http_opts. NULL: not */
 	struct strbuf *out, *err; /* of the script */
 	struct strbuf *log; /* -v: what was loaded; may be NULL */
 	/* Before begin probes run, and when all is attached; places: how many. May be NULL. */
 	void (*loading)(void *ctx, u32 places);
 	void (*attached)(void *ctx, u32 places);
+	void (*serving)(void *ctx, const char *url); /* may be NULL, too */
 	/* Writes what out and err hold: 0, or negative errno, which ends the run (-EPIPE: nobody listens any more). */
 	int (*flush)(void *ctx);
 	void *ctx;

@@ -123,10 +123,15 @@ CASES = [
     ("ftrace-latency", "value", "ftrace latency -e sched:sched_wakeup,sched:sched_switch -- sleep 0.1"),
     ("ftrace-extract", "value", "ftrace extract -o extracted.dat"),
     ("ftrace-stream", "lines", "ftrace stream -e sched:sched_switch -- true"),
+    ("run", "lines", "run -e 'BEGIN { printf(\"a\"); time(); @h = hist(3); @l[1] = lhist(3, 0, 10, 1); @s = stats(3); @m[\"a\", 1] = 5; @t = (1, \"x\"); print(@m); print(2); errorf(\"e\"); cat(\"/proc/sys/kernel/ostype\"); }'"),
+    ("run", "lines", "run -e 'tracepoint:raw_syscalls:sys_enter { @[kstack(3)] = count(); }' -c true"),
+    ("run-list", "value", "run -v -l tracepoint:sched:*"),
+    ("run-scripts", "value", "run -L"),
+    ("run-info", "value", "run --info"),
     ("ftrace-check-events", "value", "ftrace check-events"),
 ]
 # Lists that must not be empty, so that a schema is not kept by printing nothing.
-FULL = {"inspect": lambda v: v["rows"], "who": lambda v: v["tasks"], "stack": lambda v: v["threads"][0]["frames"], "ftrace-hist": lambda v: v["rows"], "ftrace-functions": lambda v: v, "report": lambda v: v["events"][0]["rows"], "script": lambda v: v, "annotate": lambda v: v[0]["instructions"], "diff": lambda v: v[0]["rows"]}
+FULL = {"run-list": lambda v: v and v[0]["fields"], "run-scripts": lambda v: v, "inspect": lambda v: v["rows"], "who": lambda v: v["tasks"], "stack": lambda v: v["threads"][0]["frames"], "ftrace-hist": lambda v: v["rows"], "ftrace-functions": lambda v: v, "report": lambda v: v["events"][0]["rows"], "script": lambda v: v, "annotate": lambda v: v[0]["instructions"], "diff": lambda v: v[0]["rows"]}
 
 count = 0
 

@@ -76,6 +76,22 @@ order rawtracepoint:sched_process_exec
 needs_or_skip "order of uprobes" uprobes || order uprobe:libc:exit
 run -e 'rawtracepoint:sched_switch { @ = count(); }' -c 'sleep 0.1' >out.txt 2>err.txt
 like "$(cat out.txt)" '^@: [1-9]' "a raw tracepoint"
+# events as the other verbs call them
+run -e 'sched:sched_switch { @[probe] = count(); @ok[args.next_pid >= 0] = count(); }' -c 'sleep 0.1' >out.txt 2>err.txt
+like "$(cat out.txt)" '^@\[tracepoint:sched:sched_switch\]: [1-9]' "SYSTEM:EVENT is a tracepoint" || sed 's/^/# /' err.txt
+run -e 'page-faults { @[probe] = count(); } sched:sched_process_e* { @e[probe] = count(); }' -c /bin/true >out.txt 2>err.txt
+like "$(cat out.txt)" '^@e\[tracepoint:sched:sched_process_exit\]: [1-9]' "so is a pattern" || sed 's/^/# /' err.txt
+run -e 'kprob:vfs_read { }' >out.txt 2>err.txt
+like "$(cat err.txt)" "did you mean 'kprobe'" "but a slip is one"
+# iterators, signals to sonde itself
+like "$(prints "iter:task { if (ctx->task->pid == $$) { printf(\"%s\n\", ctx->task->comm); } }")" '^(bash|run\.t)$' "an iterator over tasks" || sed 's/^/# /' err.txt
+like "$(prints 'iter:task_file { @ = count(); }')" '^@: [1-9]' "and over their files"
+"$SONDE" run -q -e 'self:signal:SIGUSR1 { printf("signal\n"); exit(); }' >out.txt 2>err.txt &
+pid=$!
+wait_until catches $pid USR1
+kill -USR1 $pid
+wait $pid
+is "$?.$(cat out.txt)" 0.signal "a signal to the script itself"
 # -p: only that process, but clocks go on
 bash -c 'while :; do echo; done' >/dev/null &
 pid=$!
@@ -84,6 +100,29 @@ run -p $pid -e "$of_pid" >out.txt 2>err.txt
 is "$(sed -n 's/^@\[\([0-9]*\)\]: .*/\1/p' out.txt)" $pid "-p: system calls of one process, and clocks" || sed 's/^/# /' err.txt
 kill $pid
 wait $pid 2>/dev/null
+# -G: only tasks of a control group and those below it
+cgroups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+if [ -z "$cgroups" ] || ! mkdir "$cgroups/sonde-test.$$" 2>/dev/null || ! mkdir "$cgroups/sonde-test.$$/below"; then
+	skip "no cgroup2 that can be written to" "-G"
+else
+	group=$cgroups/sonde-test.$$
+	bash -c "echo \$\$ >$group/below/cgroup.procs; while :; do /bin/true; done" &
+	pid=$!
+	inside() { grep -q . "$group/below/cgroup.procs"; }
+	wait_until inside
+	by_group='tracepoint:raw_syscalls:sys_enter { @[cgroup] = count(); @n++; if (@n > 100) { exit(); } } interval:s:100 { exit(); }'
+	run -G "$group" -e "$by_group" >out.txt 2>err.txt
+	is "$(sed -n 's/^@\[\([0-9]*\)\]: .*/\1/p' out.txt)" "$(stat -c %i "$group/below")" "-G: system calls of a control group" || sed 's/^/# /' out.txt err.txt
+	run -G "/sonde-test.$$/below" --dry-run -e "$by_group" >out.txt 2>err.txt
+	is $? 0 "by its path in the hierarchy"
+	kill $pid
+	wait $pid 2>/dev/null
+	empty() { ! grep -q . "$group/below/cgroup.procs"; }
+	wait_until empty
+	rmdir "$group/below" "$group"
+	run -G /nosuch-group -e 'BEGIN { }' >out.txt 2>err.txt
+	is $? 1 "a control group that is not there"
+fi
 run -e 'tracepoint:nosuch:nosuch { }' >out.txt 2>err.txt
 is $? 1 "a tracepoint that is not there"
 like "$(cat err.txt)" "nosuch:nosuch" "is named"
@@ -117,6 +156,15 @@ lines=$(grep -c . out.txt) lost=$(sed -n 's/.*: \([0-9]*\) records lost.*/\1/p' 
 [ $((lines + ${lost:-0})) -ge 200000 ]
 ok $? "records that are printed ($lines) and lost (${lost:-0}) are all that there were"
 
+flood() { dd if=/dev/zero of=/dev/null bs=1 count=100000 status=none; grep -q 'so far: .* records lost' err.txt; }
+"$SONDE" run -v -e 'config = { perf_rb_pages = 1 } tracepoint:syscalls:sys_enter_read /comm == "dd"/ { printf("%s %s %s %s\n", comm, comm, comm, comm); }' >/dev/null 2>err.txt &
+pid=$!
+wait_until catches $pid INT
+wait_until flood
+ok $? "with -v it is told during the run, too" || tail -5 err.txt | sed 's/^/# /'
+kill -INT $pid
+wait $pid
+
 # CAP_BPF and CAP_PERFMON are enough, with files that only root reads; without them it is said what is missing
 as_user() {
 	local caps=$1
@@ -139,6 +187,38 @@ fi
 like "$("$SONDE" run -l 'tracepoint:sched:sched_sw*')" '^tracepoint:sched:sched_switch$' "-l"
 like "$("$SONDE" run -lv 'tracepoint:sched:sched_switch' 2>&1; "$SONDE" run -v -l 'tracepoint:sched:sched_switch')" 'next_pid' "with -v also fields"
 like "$("$SONDE" run --info)" 'ringbuf .*yes' "--info"
+like "$("$SONDE" run -lv 'tracepoint:sched:sched_switch')" '^    pid_t next_pid' "-lv as bpftrace takes it"
+
+if [ -e /sys/kernel/btf/vmlinux ]; then
+	is "$("$SONDE" run -l 'struct task_struct')" "struct task_struct" "-l of the kernel's types"
+	like "$("$SONDE" run -lv 'struct task_struct')" '^    pid_t tgid$' "with their members"
+	like "$("$SONDE" run -lv 'enum pid_type')" '^    PIDTYPE_TGID = 1$' "and values"
+else
+	skip "kernel without BTF" "-l of the kernel's types"
+fi
+
+# systemd learns when all is attached
+cat >notify.py <<'END'
+import os, socket, subprocess, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind("notify.socket")
+s.settimeout(100)
+p = subprocess.Popen(sys.argv[1:], env=dict(os.environ, NOTIFY_SOCKET=os.path.abspath("notify.socket")))
+print(s.recv(100).decode())
+p.terminate()
+p.wait()
+END
+is "$(python3 notify.py "$SONDE" run -q -e 'interval:s:100 { }' 2>/dev/null)" READY=1 "READY=1 for systemd"
+
+# stages
+like "$(run -d verifier -e 'BEGIN { printf("ran\n"); }')" '^processed [0-9]+ insns' "-d verifier: its words"
+unlike "$(run -d verifier -e 'BEGIN { printf("ran\n"); }')" '^ran' "and nothing runs"
+run -d nosuch -e 'BEGIN { }' >out.txt 2>err.txt
+is $? 129 "a stage that is not there"
+run -e 'BEGIN { system("true"); }' >out.txt 2>err.txt
+is $? 1 "system() is refused"
+like "$(cat err.txt)" 'allow it with --unsafe' "unless --unsafe allows it"
+is "$(run --unsafe -e 'BEGIN { system("echo from the shell"); }' 2>err.txt)" "from the shell" "with --unsafe it runs"
 
 # ready scripts: all of them load (those on functions of the kernel where there are kprobes)
 like "$("$SONDE" run -L)" '^opensnoop +Which files are opened' "-L lists scripts by their question"

@@ -12,16 +12,40 @@ struct run_list_listing {
 	struct app *app;
 	bool fields;
 	u64 nr;
+	struct json json;
 };
+
+static void put_json(struct run_list_listing *l, const char *text, const char *fields)
+{
+	struct json *j = &l->json;
+	json_object(j);
+	json_put_str(j, "probe", text);
+	if (fields) {
+		json_key(j, "fields");
+		json_array(j);
+		for (const char *p = fields; *p; p += *p == '\n') {
+			p += strspn(p, " ");
+			json_strn(j, p, strcspn(p, "\n"));
+			p += strcspn(p, "\n");
+		}
+		json_array_end(j);
+	}
+	json_object_end(j);
+}
 
 static int print_probe(void *ctx, const char *text, const char *fields)
 {
 	struct run_list_listing *l = ctx;
-	strbuf_printf(&l->app->out, "%s\n", text);
-	if (l->fields && fields)
-		strbuf_str(&l->app->out, fields);
+	struct strbuf *to = &l->app->out;
 	l->nr++;
-	return l->app->out.err;
+	if (l->app->json) {
+		put_json(l, text, l->fields ? fields : NULL);
+		return to->err;
+	}
+	strbuf_printf(to, "%s\n", text);
+	if (l->fields && fields)
+		strbuf_str(to, fields);
+	return to->err;
 }
 
 int run_list(struct app *app, const struct run_opts *o, const struct sysroot *root)
@@ -29,7 +53,15 @@ int run_list(struct app *app, const struct run_opts *o, const struct sysroot *ro
 	struct run_list_listing l = { .app = app, .fields = app->verbose > 0 };
 	struct list_query q = { .pattern = o->list && *o->list ? o->list : NULL,
 				.fields = l.fields };
+	if (app->json) {
+		json_begin(&l.json, &app->out, JSON_PRETTY);
+		json_array(&l.json);
+	}
 	int rc = list_probes(root, &q, print_probe, &l, &app->diag);
+	if (app->json) {
+		json_array_end(&l.json);
+		(void)!json_end(&l.json);
+	}
 	if (rc && rc != -EPIPE)
 		return app_fail(app, rc);
 	if (l.nr || rc)

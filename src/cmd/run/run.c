@@ -27,6 +27,7 @@ struct running {
 	struct strbuf text; /* of the script */
 	const char *path; /* of the script; NULL: -e or standard input */
 	struct strbuf file; /* -o: a writer */
+	struct strbuf token; /* of --listen */
 	struct strbuf *out;
 	int fd; /* of -o */
 	u64 begun_ns, compiled_ns, stages[LANG_STAGES];
@@ -137,6 +138,29 @@ static void on_attached(void *ctx, u32 places)
 			      (double)(clock_monotonic_ns() - r->begun_ns) / 1e6);
 }
 
+static void on_serving(void *ctx, const char *url)
+{
+	struct running *r = ctx;
+	strbuf_printf(&r->app->err, "serving %s\n", url);
+}
+
+/* The first line of the file that a scraper reads, too. */
+static int read_token(struct running *r)
+{
+	struct diag *d = &r->app->diag;
+	const char *path = r->o->token_file;
+	enum { LARGEST = 4096 };
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int rc = fd < 0 ? -errno : read_all(fd, &r->token);
+	if (rc)
+		return diag_error(d, rc, "cannot read '%s': %s", path, strerror(-rc));
+	size_t len = strcspn(strbuf_cstr(&r->token), "\r\n");
+	if (!len || len > LARGEST)
+		return diag_error(d, -EINVAL, "no token in '%s'", path);
+	r->token.len = len;
+	return 0;
+}
+
 static void show_times(struct running *r, const struct program_run_result *res)
 {
 	static const char *const names[LANG_STAGES] = { [LANG_LEX] = "lex",
@@ -167,6 +191,37 @@ static int exit_status(struct running *r, const struct program_run_result *res)
 	return APP_DONE;
 }
 
+/* "ast,ir" */
+static bool wants(const char *stages, const char *name)
+{
+	if (!stages || !strcmp(stages, "all"))
+		return stages != NULL;
+	for (const char *p = stages; *p; p += *p == ',') {
+		size_t len = strcspn(p, ",");
+		if (len == strlen(name) && !strncmp(p, name, len))
+			return true;
+		p += len;
+	}
+	return false;
+}
+
+static int check_stages(struct app *app, const char *stages)
+{
+	static const char *const known[] = { "ast", "types", "ir", "bpf", "verifier", "all" };
+	for (const char *p = stages ? stages : ""; *p; p += *p == ',') {
+		size_t len = strcspn(p, ",");
+		bool found = false;
+		for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+			found |= len == strlen(known[i]) && !strncmp(p, known[i], len);
+		if (!found)
+			return app_usage(
+				app, "unknown stage '%.*s': ast, types, ir, bpf, verifier or all",
+				(int)len, p);
+		p += len;
+	}
+	return 0;
+}
+
 static int run_program(struct running *r, const struct program *p)
 {
 	struct app *app = r->app;
@@ -176,39 +231,44 @@ static int run_program(struct running *r, const struct program *p)
 		return app_usage(app, "cannot split the command '%s' into words", o->command);
 	struct strbuf log;
 	strbuf_init(&log);
-	struct program_run_opts opts = { .script = p->text,
-					 .pid = (s32)o->pid,
-					 .command = o->command ? words.we_wordv : NULL,
-					 .json = app->json,
-					 .allow_unsafe = o->unsafe,
-					 .no_final_maps = o->no_final_maps,
-					 .want_log = app->verbose > 1,
-					 .out = r->out,
-					 .err = &app->err,
-					 .log = app->verbose ? &log : NULL,
-					 .loading = on_loading,
-					 .attached = on_attached,
-					 .flush = flush,
-					 .ctx = r };
+	struct program_run_opts opts = {
+		.script = p->text,
+		.pid = (s32)o->pid,
+		.cgroup = o->cgroup,
+		.command = o->command ? words.we_wordv : NULL,
+		.json = app->json,
+		.allow_unsafe = o->unsafe,
+		.no_final_maps = o->no_final_maps,
+		.want_log = app->verbose > 1 || wants(o->debug, "verifier"),
+		.out = r->out,
+		.err = &app->err,
+		.log = app->verbose || wants(o->debug, "verifier") ? &log : NULL,
+		.loading = on_loading,
+		.attached = on_attached,
+		.listen = o->listen,
+		.token = r->token.len ? strbuf_cstr(&r->token) : NULL,
+		.serving = on_serving,
+		.flush = flush,
+		.ctx = r
+	};
 	struct program_run_result res;
-	int rc = o->dry_run ? program_try(p, &r->root, &opts, &res, &app->diag)
-			    : program_run(p, &r->root, &opts, &res, &app->diag);
-	if (app->verbose) {
+	/* -d looks, and runs nothing. */
+	bool dry = o->dry_run || o->debug;
+	int rc = dry ? program_try(p, &r->root, &opts, &res, &app->diag)
+		     : program_run(p, &r->root, &opts, &res, &app->diag);
+	if (o->debug)
+		strbuf_add(&app->out, log.data ? log.data : "", log.len);
+	else if (app->verbose)
 		strbuf_add(&app->err, log.data ? log.data : "", log.len);
+	if (app->verbose)
 		show_times(r, &res);
-	}
 	strbuf_done(&log);
 	wordfree(&words);
 	if (res.exec_failed)
 		return child_exec_status(rc);
 	if (rc && rc != -EPIPE)
 		return app_fail(app, rc);
-	return o->dry_run ? APP_DONE : exit_status(r, &res);
-}
-
-static bool wants(const char *stages, const char *name)
-{
-	return stages && (strstr(stages, name) || !strcmp(stages, "all"));
+	return dry ? APP_DONE : exit_status(r, &res);
 }
 
 static int compile(struct running *r, int argc, char **argv, struct program *p)
@@ -219,6 +279,7 @@ static int compile(struct running *r, int argc, char **argv, struct program *p)
 	int rc = program_compile_open(&c);
 	if (rc)
 		return rc;
+	c.pid = (s32)o->pid;
 	struct lang_input in = { .text = strbuf_cstr(&r->text),
 				 .len = r->text.len,
 				 .path = r->path,
@@ -280,7 +341,9 @@ static const struct run_tool *named_tool(const struct running *r, int argc, char
 static int run_script(struct running *r, int argc, char **argv)
 {
 	struct app *app = r->app;
-	int rc = 0;
+	int rc = check_stages(app, r->o->debug);
+	if (rc)
+		return rc;
 	const struct run_tool *tool = named_tool(r, argc, argv);
 	if (tool && argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
 		strbuf_str(&app->out, tool->help);
@@ -301,6 +364,8 @@ static int run_script(struct running *r, int argc, char **argv)
 		return app_usage(app, "expected a script: -e 'PROGRAM', FILE, the name of a ready "
 				      "one (-L), or -");
 	}
+	if (!rc && r->o->token_file)
+		rc = read_token(r);
 	if (!rc && r->o->output)
 		rc = open_output(r);
 	if (rc)
@@ -327,14 +392,19 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	} else if (o->tools) {
 		status = run_tools_list(app);
 	} else if (o->list_given) {
-		if (!o->list && argc)
-			o->list = argv[0];
+		/* bpftrace's -lv: the v is no pattern. */
+		bool fields = o->list && !strcmp(o->list, "v");
+		app->verbose += fields;
+		if ((!o->list || fields))
+			o->list = argc ? argv[0] : NULL;
 		status = run_list(app, o, &r.root);
 	} else {
 		app_live(app);
 		strbuf_init(&r.text);
+		strbuf_init(&r.token);
 		status = run_script(&r, argc, argv);
 		strbuf_done(&r.text);
+		strbuf_done(&r.token);
 	}
 	if (r.fd >= 0) {
 		rc = strbuf_flush(&r.file);
@@ -357,6 +427,8 @@ static const struct opt rows[] = {
 		"Run COMMAND when all is attached; end when it ends"),
 	OPT_UINT('p', "pid", struct run_opts, pid, "PID",
 		 "Only this process (begin, end and clocks run regardless); end when it ends"),
+	OPT_STR('G', "cgroup", struct run_opts, cgroup, "PATH",
+		"Only tasks in this control group (v2) or below it, as -p"),
 	OPT_FLAG(0, "unsafe", struct run_opts, unsafe,
 		 "Allow what changes the system: system(), signal(), override()"),
 	OPT_LIST('I', "include-dir", struct run_opts, include, "DIR",
@@ -372,10 +444,14 @@ static const struct opt rows[] = {
 	OPT_FLAG('q', "quiet", struct run_opts, quiet, "Do not report how many probes are attached"),
 	OPT_FLAG(0, "no-final-maps", struct run_opts, no_final_maps, "Print no maps at the end"),
 	OPT_FLAG(0, "no-warnings", struct run_opts, no_warnings, "Print no warnings"),
+	OPT_STR(0, "listen", struct run_opts, listen, "ADDRESS",
+		"Serve maps as OpenMetrics on loopback (127.0.0.1:9435); the URL is printed"),
+	OPT_STR(0, "token-file", struct run_opts, token_file, "FILE",
+		"The token that requests have to carry, instead of a random one"),
 	OPT_HEADING("Looking"),
-	OPT_STR('l', "list", struct run_opts, list, "PATTERN",
-		"List probes that match, with -v also fields of tracepoints", .optional = true,
-		.greedy = true, OPT_SEEN(struct run_opts, list_given)),
+	OPT_STR('l', "list", struct run_opts, list,
+		"PATTERN", "List probes that match, or the kernel's types (\"struct task_*\"); with -v also their fields",
+		.optional = true, .greedy = true, OPT_SEEN(struct run_opts, list_given)),
 	OPT_FLAG('L', "list-scripts", struct run_opts, tools,
 		 "List ready scripts by the question they answer; 'run NAME --help' has more"),
 	OPT_FLAG(0, "info", struct run_opts, info, "What BPF can do here"),

@@ -11,10 +11,12 @@ struct run_opts {
 	bool list_given;
 	const char *output;
 	const char *command; /* -c */
+	const char *cgroup; /* -G */
 	u64 pid;
 	int format; /* 0 text, 1 JSON */
 	int buffer; /* 0 line, 1 full, 2 none */
 	const char *debug; /* -d */
+	const char *listen, *token_file;
 	struct opt_list include;
 	bool quiet, dry_run, unsafe, info, no_warnings, tools, no_final_maps;
 	bool ignored; /* options of LLVM */

@@ -103,7 +103,7 @@ static int start(struct fixture *f)
 {
 	int rc = loaded_open(&f->l, &f->p, &root, NULL, &f->d);
 	if (!rc)
-		rc = points_open(&f->points, &f->p, &root, NULL, 0, &f->d);
+		rc = points_open(&f->points, &f->p, &root, &(struct points_opts){ 0 }, &f->d);
 	if (!rc)
 		rc = attach_all(&f->attached, &f->l, &f->points, &(struct attach_opts){ 0 }, &f->d);
 	if (rc) {

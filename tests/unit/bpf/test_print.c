@@ -3,6 +3,7 @@
 
 #include "bpf/hist_text.h"
 #include "bpf/map_view.h"
+#include "bpf/metrics.h"
 #include "bpf/printf.h"
 #include "bpf/refusal.h"
 #include "bpf/series_text.h"
@@ -267,6 +268,54 @@ static void maps(void)
 	rows_are(&r, &(struct map_print){ 0 }, "", "a histogram of nothing is not");
 }
 
+static void metrics_are(const struct map_rows *r, const char *want, const char *what)
+{
+	struct strbuf s;
+	strbuf_init(&s);
+	metrics_map(r, &style, &s);
+	ok(!strcmp(strbuf_cstr(&s), want), "%s:\n%s", what, strbuf_cstr(&s));
+	strbuf_done(&s);
+}
+
+static void metrics(void)
+{
+	char keys[2][16] = { "a\"\\\n", "\xff\xc3\xa9" };
+	u64 values[] = { ~0ull, 3 };
+	struct program_map m = { .name = "@n", .key = &string_type, .value = &s64_type };
+	struct map_rows r = { .map = &m,
+			      .key_size = 16,
+			      .value_size = 8,
+			      .keys = (u8 *)keys,
+			      .values = (u8 *)values,
+			      .nr = 2 };
+	metrics_are(&r,
+		    "# TYPE sonde_map_n gauge\nsonde_map_n{key=\"a\\\"\\\\\\n\"} -1\n"
+		    "sonde_map_n{key=\"\xef\xbf\xbd\xc3\xa9\"} 3\n",
+		    "labels are escaped, and UTF-8");
+	m.value = &string_type;
+	r.value_size = 16;
+	r.values = (u8 *)keys;
+	metrics_are(&r, "", "texts are no metrics");
+	u64 buckets[13] = { 1, 2, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 4 };
+	const struct program_type linear = { .kind = PROGRAM_LHIST,
+					     .size = sizeof(buckets),
+					     .hist = { .max = 100, .step = 10 } };
+	m.is_scalar = true;
+	m.value = &linear;
+	r.values = (u8 *)buckets;
+	r.value_size = sizeof(buckets);
+	r.nr = 1;
+	struct strbuf s;
+	strbuf_init(&s);
+	metrics_map(&r, &style, &s);
+	const char *text = strbuf_cstr(&s);
+	ok(strstr(text, "_bucket{le=\"-1\"} 1\n") && strstr(text, "_bucket{le=\"9\"} 3\n") &&
+		   strstr(text, "_bucket{le=\"99\"} 8\n") &&
+		   strstr(text, "_bucket{le=\"+Inf\"} 12\n") && strstr(text, "_count 12\n"),
+	   "buckets count all below their bound:\n%s", text);
+	strbuf_done(&s);
+}
+
 static void joins(void)
 {
 	u64 cpus[2][2] = { { 7, 1 }, { 3, 1 } }, to[2];
@@ -416,6 +465,7 @@ int main(void)
 	histograms();
 	quantiles();
 	maps();
+	metrics();
 	joins();
 	json_maps();
 	refusals();

@@ -301,6 +301,17 @@ static void test_perfmap(void)
 		is_str(name, want[i], want[i][0] ? want[i] : "no symbol there");
 	}
 	sweep_done(&s);
+	struct symtab table;
+	ok(!perfmap_table(text, sizeof(text) - 1, &table), "the same as a table");
+	for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
+		u64 base;
+		const struct symtab_sym *sym = symtab_find(&table, at[i], &base);
+		char name[32] = "";
+		if (sym && sym->name)
+			snprintf(name, sizeof(name), "%.*s", (int)sym->name_len, sym->name);
+		is_str(name, want[i], want[i][0] ? want[i] : "no symbol there");
+	}
+	symtab_done(&table);
 }
 
 int main(void)
