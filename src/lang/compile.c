@@ -6,6 +6,7 @@
 #include "lang/emit.h"
 #include "lang/lower.h"
 #include "lang/parse.h"
+#include "lang/stap_parse.h"
 #include "lang/tree.h"
 
 #include <errno.h>
@@ -226,7 +227,7 @@ static int emit_all(struct compiler *c)
 
 static int run_passes(struct compiler *c)
 {
-	int err = parse_script(c->in, c->program, &c->script, c->diag);
+	int err = (c->in->stap ? stap_parse : parse_script)(c->in, c->program, &c->script, c->diag);
 	stage_done(c, LANG_PARSE);
 	if (err)
 		return err;

@@ -3,6 +3,7 @@
  * tracepoints and types comes through the input.
  *
  *	token, parse, cdef, macro   text to tree (ast.h), attach points (provider.c), definitions, macros
+ *	stap_*                      the same from the language of SystemTap
  *	check                       types, until all blocks agree; constants; the kernel's types (check_kernel.c)
  *	lower                       for each attach point: tree to IR (ir.h), records, maps (lower_*.c)
  *	registers, emit             IR to eBPF
@@ -45,6 +46,7 @@ struct lang_input {
 	struct btf *btf; /* the kernel's types; NULL: none */
 	const char *machine; /* of the code: "x86_64", "aarch64"; NULL: where it runs */
 	u64 time_ns; /* for tests: 0 */
+	bool stap; /* the script is in the language of SystemTap */
 	bool allow_unsafe;
 	bool callbacks; /* whoever loads the program passes on program.btf and program_code.funcs: else loops over maps are refused */
 	/* What the passes made is appended, where it is not NULL: for -d. */
