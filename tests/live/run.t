@@ -140,20 +140,6 @@ like "$("$SONDE" run -l 'tracepoint:sched:sched_sw*')" '^tracepoint:sched:sched_
 like "$("$SONDE" run -lv 'tracepoint:sched:sched_switch' 2>&1; "$SONDE" run -v -l 'tracepoint:sched:sched_switch')" 'next_pid' "with -v also fields"
 like "$("$SONDE" run --info)" 'ringbuf .*yes' "--info"
 
-# ready scripts: all of them load (those on functions of the kernel where there are kprobes)
-like "$("$SONDE" run -L)" '^opensnoop +Which files are opened' "-L lists scripts by their question"
-like "$("$SONDE" run opensnoop --help)" 'usage: sonde run opensnoop' "each documents itself"
-try_script() {
-	lacks kprobes >/dev/null && "$SONDE" run -L | grep "^$1 " | grep -q 'needs kprobes' && return
-	timeout 120 "$SONDE" run -q --dry-run "$1" >"try.$1" 2>&1 || { echo "$1"; sed "s/^/# $1: /" "try.$1" >&2; }
-}
-export -f try_script lacks
-export SONDE tracefs
-bad=$("$SONDE" run -L | sed 's/ .*//' | xargs -P 4 -I{} bash -c 'try_script {}')
-is "$bad" "" "all ready scripts load and attach"
-run -q -c "bash -c 'true </etc/hostname'" opensnoop >out.txt 2>err.txt
-like "$(cat out.txt)" 'bash +[0-9]+ /etc/hostname' "opensnoop sees what a command opens"
-
 # the kernel's functions: guests
 if ! needs_or_skip "kprobes" kprobes; then
 	run -e 'kprobe:vfs_read { @ = count(); }' -c /bin/true >out.txt 2>err.txt
