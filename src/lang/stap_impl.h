@@ -80,7 +80,6 @@ struct stap {
 	u32 nr_scopes;
 	u32 nr_made; /* names of our own */
 	u32 loops; /* around the statement */
-	const char *break_flag; /* of a foreach: the variable that notes a break */
 	u32 step_from; /* of a for: where its step is in the text; 0: none */
 	bool wants_exit; /* exit() was called in the body */
 	bool wants_event; /* the body has something that is another thing for each event of a pattern */

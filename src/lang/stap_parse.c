@@ -10,9 +10,10 @@
 #include <string.h>
 
 enum {
-	SORTED_ROUNDS = 64, /* of a foreach without a limit: what comes after these is not in order */
+	SORTED_ROUNDS = 64, /* of a foreach without a limit */
 	LIMIT_MAX = 500,
 	EVENTS_MAX = 1024, /* of one pattern */
+	LOOP_ROUNDS = 1 << 16, /* of while and for: SystemTap ends a probe after 1000 statements */
 };
 
 /* ---- nodes ---- */
@@ -329,27 +330,61 @@ static struct node *read_if(struct stap *s)
 }
 
 /* The body of a loop; what break and continue mean around it is kept. */
-static struct node *read_loop_body(struct stap *s, const char *flag, u32 step)
+static struct node *read_loop_body(struct stap *s, u32 step)
 {
-	const char *outer_flag = s->break_flag;
 	u32 outer_step = s->step_from;
-	s->break_flag = flag;
 	s->step_from = step;
 	s->loops++;
 	struct node *n = read_body(s);
 	s->loops--;
-	s->break_flag = outer_flag;
 	s->step_from = outer_step;
 	return n;
+}
+
+static struct node *jump(struct stap *s, enum node_kind kind, const struct node *at);
+static struct node *if_of(struct stap *s, struct node *condition, struct node *then);
+static struct node *not_of(struct stap *s, struct node *a);
+
+static bool has_each(const struct node *n)
+{
+	if (!n)
+		return false;
+	for (const struct node *e = n->list; e; e = e->next)
+		if (has_each(e))
+			return true;
+	return n->kind == NODE_FOR_MAP || has_each(n->a) || has_each(n->b) || has_each(n->c);
+}
+
+/*
+ * A loop whose end the verifier would have to find out by walking through it becomes a range that is left early, which the kernel calls a
+ * function for. That cannot be done inside of another loop, or around a foreach: there it stays what it is.
+ */
+static struct node *bounded_loop(struct stap *s, struct node *loop)
+{
+	if (!loop || s->loops || has_each(loop->b))
+		return loop;
+	struct node *body = loop->b,
+		    *leave = if_of(s, not_of(s, loop->a), jump(s, NODE_BREAK, loop));
+	loop->kind = NODE_RANGE;
+	loop->text = made_name(s, "loop");
+	loop->a = stap_int(s, 0, loop);
+	loop->b = stap_int(s, LOOP_ROUNDS, loop);
+	if (!leave || !loop->a || !loop->b)
+		return NULL;
+	leave->next = body->list;
+	body->list = leave;
+	body->nr++;
+	loop->c = body;
+	return loop;
 }
 
 static struct node *read_while(struct stap *s)
 {
 	struct node *n = parse_node(&s->p, NODE_WHILE);
 	parse_next(&s->p);
-	if (!n || !(n->a = read_condition(s)) || !(n->b = read_loop_body(s, NULL, 0)))
+	if (!n || !(n->a = read_condition(s)) || !(n->b = read_loop_body(s, 0)))
 		return NULL;
-	return parse_end(&s->p, n);
+	return bounded_loop(s, parse_end(&s->p, n));
 }
 
 static struct node *read_simple(struct stap *s);
@@ -394,11 +429,11 @@ static struct node *read_for(struct stap *s)
 		return NULL;
 	u32 step = p->t.kind == TOKEN_RPAREN ? 0 : p->t.start;
 	skip_step(s);
-	if (!parse_expect(p, TOKEN_RPAREN, "')'") || !(loop->b = read_loop_body(s, NULL, step)))
+	if (!parse_expect(p, TOKEN_RPAREN, "')'") || !(loop->b = read_loop_body(s, step)))
 		return NULL;
 	if (step)
 		stap_append(loop->b, read_again(s, step));
-	stap_append(n, parse_end(p, loop));
+	stap_append(n, bounded_loop(s, parse_end(p, loop)));
 	return parse_end(p, n);
 }
 
@@ -531,8 +566,7 @@ static struct node *each_map(struct stap *s, const struct each *e)
 }
 
 /* The keys of the loop get their values, then comes the script's own text. */
-static struct node *each_body(struct stap *s, struct each *e, const char *pair, const char *key,
-			      const char *flag)
+static struct node *each_body(struct stap *s, struct each *e, const char *pair, const char *key)
 {
 	struct node *n = stap_node(s, NODE_BLOCK, e->at);
 	for (u32 i = 0; i < e->nr && n; i++) {
@@ -564,7 +598,7 @@ static struct node *each_body(struct stap *s, struct each *e, const char *pair, 
 		stap_note(s, y, -1, v);
 		stap_append(n, stap_assign(s, stap_var(s, e->value, e->at), v));
 	}
-	struct node *body = n ? read_loop_body(s, flag, 0) : NULL;
+	struct node *body = n ? read_loop_body(s, 0) : NULL;
 	if (!body)
 		return NULL;
 	stap_append(n, body);
@@ -654,7 +688,7 @@ static void each_plain(struct stap *s, struct each *e)
 		stap_append(loop->c, if_of(s, over, jump(s, NODE_BREAK, e->at)));
 		stap_append(loop->c, stap_statement_of(s, step));
 	}
-	stap_append(loop->c, each_body(s, e, pair, NULL, NULL));
+	stap_append(loop->c, each_body(s, e, pair, NULL));
 	stap_append(e->outer, loop);
 }
 
@@ -698,75 +732,40 @@ static struct node *find_next(struct stap *s, const struct each *e, const char *
 	return loop;
 }
 
-/* Those that the sorted rounds have not reached, in the order of the map. */
-static void each_rest(struct stap *s, struct each *e, const char *seen, const char *flag,
-		      const struct parser *body)
-{
-	const char *pair = made_name(s, "each");
-	struct parser end = s->p;
-	struct node *loop = loop_over(s, each_map(s, e), pair);
-	if (!loop)
-		return;
-	s->p = *body;
-	struct node *one = each_body(s, e, pair, NULL, NULL);
-	int err = s->p.err;
-	s->p = end;
-	s->p.err = err;
-	struct node *known =
-		stap_call_of(s, "has_key", seen_map(s, seen, pair_part(s, e, pair, 0), e), e->at);
-	stap_append(loop->c, if_of(s, not_of(s, known), one));
-	struct node *then = stap_node(s, NODE_BLOCK, e->at);
-	stap_append(then, loop);
-	stap_append(e->outer,
-		    if_of(s,
-			  stap_binary(s, TOKEN_EQ, stap_var(s, flag, e->at), stap_int(s, 0, e->at)),
-			  then));
-}
-
 static void each_sorted(struct stap *s, struct each *e)
 {
 	const char *seen = made_name(s, "seen"), *found = made_name(s, "found"),
-		   *best = made_name(s, "best"), *key = made_name(s, "key"),
-		   *flag = e->limit ? NULL : made_name(s, "left");
+		   *best = made_name(s, "best"), *key = made_name(s, "key");
 	struct node *range = stap_node(s, NODE_RANGE, e->at), *empty = seen_map(s, seen, NULL, e);
-	if (s->p.err || !range || !empty)
+	struct node *zero = stap_int(s, 0, e->at);
+	if (s->p.err || !range || !empty || !zero)
 		return;
 	if (e->limit && (e->limit->kind != NODE_INT || e->limit->number > LIMIT_MAX)) {
 		stap_fail_at(s, e->limit, -ENOTSUP,
 			     "the limit of a sorted foreach has to be a number up to %d", LIMIT_MAX);
 		return;
 	}
+	if (!e->limit)
+		lang_warn(s->p.diag, s->p.in->text, e->at->start, e->at->len,
+			  "a sorted foreach without a limit ends after %d keys", SORTED_ROUNDS);
 	stap_append(e->outer, empty_map(s, empty));
-	if (flag)
-		stap_append(e->outer,
-			    stap_assign(s, stap_var(s, flag, e->at), stap_int(s, 0, e->at)));
 	range->text = made_name(s, "round");
-	range->a = stap_int(s, 0, e->at);
+	range->a = zero;
 	range->b = stap_int(s, e->limit ? e->limit->number : SORTED_ROUNDS, e->at);
 	range->c = stap_node(s, NODE_BLOCK, e->at);
 	if (!range->c)
 		return;
 	stap_append(range->c, stap_assign(s, stap_var(s, found, e->at), stap_int(s, 0, e->at)));
-	/* Not a plain number, whose type would be that of the first value: a difference is signed. */
+	/* Signed, as a plain number would not be. */
 	stap_append(range->c, stap_assign(s, stap_var(s, best, e->at),
 					  stap_cast(s, "int64", 0, stap_int(s, 0, e->at))));
 	stap_append(range->c, find_next(s, e, seen, found, best, key));
-	struct node *none = flag ? stap_node(s, NODE_BLOCK, e->at) : jump(s, NODE_BREAK, e->at);
-	if (flag) {
-		stap_append(none, stap_assign(s, stap_var(s, flag, e->at), stap_int(s, 1, e->at)));
-		stap_append(none, stap_node(s, NODE_BREAK, e->at));
-	}
-	stap_append(
-		range->c,
-		if_of(s, stap_binary(s, TOKEN_EQ, stap_var(s, found, e->at), stap_int(s, 0, e->at)),
-		      none));
+	struct node *none = stap_binary(s, TOKEN_EQ, stap_var(s, found, e->at), stap_copy(s, zero));
+	stap_append(range->c, if_of(s, none, jump(s, NODE_BREAK, e->at)));
 	stap_append(range->c, stap_assign(s, seen_map(s, seen, stap_var(s, key, e->at), e),
 					  stap_int(s, 1, e->at)));
-	struct parser body = s->p;
-	stap_append(range->c, each_body(s, e, NULL, key, flag));
+	stap_append(range->c, each_body(s, e, NULL, key));
 	stap_append(e->outer, range);
-	if (flag && !s->p.err)
-		each_rest(s, e, seen, flag, &body);
 }
 
 static struct node *read_foreach(struct stap *s)
@@ -865,13 +864,10 @@ static struct node *read_jump(struct stap *s)
 		return NULL;
 	}
 	parse_next(&s->p);
-	if (!n || (leaves ? !s->break_flag : !s->step_from))
+	if (!n || leaves || !s->step_from)
 		return parse_end(&s->p, n);
 	struct node *block = stap_node(s, NODE_BLOCK, n);
-	if (leaves)
-		stap_append(block, stap_assign(s, stap_var(s, s->break_flag, n), stap_int(s, 1, n)));
-	else
-		stap_append(block, read_again(s, s->step_from));
+	stap_append(block, read_again(s, s->step_from));
 	stap_append(block, n);
 	return s->p.err ? NULL : block;
 }
@@ -1017,7 +1013,6 @@ static void begin_body(struct stap *s)
 	s->wants_exit = s->wants_event = false;
 	s->zeros = NULL;
 	s->loops = 0;
-	s->break_flag = NULL;
 	s->step_from = 0;
 }
 

@@ -30,8 +30,9 @@ probe begin { foreach ([k, n] in a-) print(k, n, a[k, n], " ") println("") forea
 probe begin { foreach ([k, n-] in a limit 3) print(n, " ") println("") c = 0; foreach ([k, n] in a limit 2) c++; println(c) }' "y29 z37 x15 w4-1 
 w x 4 3 2 
 2"
-gives "more keys than are sorted: none is left out" 'global a probe begin { for (i = 0; i < 100; i++) a[i] = 1000 - i } probe begin { foreach (k in a-) { n++; t += k; if (n <= 3) print(k, " ") } println(n, " ", t) }' "0 1 2 100 4950"
-gives "break leaves a sorted loop for good" 'global a probe begin { for (i = 0; i < 90; i++) a[i] = i } probe begin { foreach (k in a-) { n++; if (n == 2) break } println(n) }' 2
+is "$(run -e 'global a probe begin { for (i = 0; i < 100; i++) a[i] = 1000 - i } probe begin { foreach (k in a-) println(k) }' 2>err.txt)" "$(seq 0 63)" "a sorted loop without a limit has one"
+like "$(cat err.txt)" 'ends after 64 keys' "which is reported"
+gives "break leaves a sorted loop" 'global a probe begin { for (i = 0; i < 90; i++) a[i] = i } probe begin { foreach (k in a- limit 10) { n++; if (n == 2) break } println(n) }' 2
 gives "in and delete" 'global a, x = 7 probe begin { a[1] = 1; a[2] = 2; delete a[1]; println(1 in a, 2 in a); delete a; println(2 in a); delete x; println(x) }' "01
 0
 0"
@@ -67,7 +68,8 @@ gives "all system calls by name" "global c probe syscall.* { if (execname() == \
 like "$(prints "probe syscall.getppid, syscall.pwrite64 { if (execname() == \"$me\") printf(\"%s %s\\n\", name, \$\$parms) }" -c "./$me workload io 1")" \
 	'^pwrite64 fd=0x[0-9a-f]+ buf=0x[0-9a-f]+ count=0x1000 pos=0x' "\$\$parms"
 like "$(prints 'probe timer.ms(20) { n++; exit() } probe timer.s(100) { } probe end { println("over") }')" over "timers"
-gives "a raw tracepoint with its arguments by name and type" 'probe kernel.trace("sched_switch") { if ($prev->pid != $next->pid && $next->pid >= 0) { println("differ"); exit() } }' differ
+is "$(prints 'probe kernel.trace("sched_switch") { if ($prev->pid != $next->pid && $next->pid >= 0) { println("differ"); exit() } }' | sort -u)" differ \
+	"a raw tracepoint with its arguments by name and type"
 gives "an alias of the library with its names" "probe kprocess.exec_complete { if (execname() == \"$me\") println(pid() > 1) }" 1 -c "./$me workload usdt 1"
 gives "functions of a program, their arguments and results" "probe process(\"$SONDE\").function(\"workload_usdt\") { printf(\"%s %d\\n\", ppfunc(), pointer_arg(1) > 0) }
 probe process(\"$SONDE\").function(\"workload_usdt\").return { println(\"returns \", \$return) }" "workload_usdt 1
