@@ -440,6 +440,13 @@ const struct command command_run = {
 		 "It runs until it calls exit(), until Ctrl-C, or until the command or process "
 		 "ends that it "
 		 "looks at; then end probes run, and maps are printed.\n"
+		 "--stap takes the core of SystemTap's language: begin, end, timer, "
+		 "kernel.function, "
+		 "kernel.trace, syscall, process().function and .mark probes, common aliases such "
+		 "as "
+		 "vfs.read, globals, arrays, foreach, statistics, functions, printf. while and for "
+		 "end "
+		 "after 65536 rounds; texts can be joined only where they are printed.\n"
 		 "CAP_BPF and CAP_PERFMON suffice. Records that were lost are reported with the "
 		 "probe that "
 		 "lost them.",
