@@ -38,7 +38,7 @@ enum row_kind {
 	ROW_MADE, /* of its own */
 };
 
-struct row {
+struct stap_row {
 	const char *name, *ours;
 	enum row_kind kind;
 	u8 min, max;
@@ -175,7 +175,7 @@ static struct node *make_indent(struct stap *s, struct node *args, struct node *
 	return call;
 }
 
-static const struct row rows[] = {
+static const struct stap_row rows[] = {
 	{ "pid", "pid", ROW_NUMBER, 0, 0, 0, NULL },
 	{ "tid", "tid", ROW_NUMBER, 0, 0, 0, NULL },
 	{ "uid", "uid", ROW_NUMBER, 0, 0, 0, NULL },
@@ -233,7 +233,7 @@ static const struct row rows[] = {
 	{ "thread_indent", "", ROW_MADE, 1, 1, 0, make_indent },
 };
 
-static const struct row *find_row(const char *name)
+static const struct stap_row *find_row(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (!strcmp(rows[i].name, name))
@@ -281,7 +281,7 @@ static bool is_histogram(const struct node *n)
 	return n && n->kind == NODE_MAP && !n->is_unsigned && (!dot || !strcmp(dot, ".lin"));
 }
 
-static struct node *print_call(struct stap *s, const struct row *r, struct node *args,
+static struct node *print_call(struct stap *s, const struct stap_row *r, struct node *args,
 			       struct node *at)
 {
 	if (args && !args->next && is_histogram(args))
@@ -300,7 +300,8 @@ static struct node *print_call(struct stap *s, const struct row *r, struct node 
 	return n;
 }
 
-static struct node *argument(struct stap *s, const struct row *r, struct node *args, struct node *at)
+static struct node *argument(struct stap *s, const struct stap_row *r, struct node *args,
+			     struct node *at)
 {
 	static const char *const names[] = { "arg0", "arg1", "arg2", "arg3", "arg4", "arg5" };
 	if (args->kind != NODE_INT || args->number < 1 || args->number > (s64)ARRAY_SIZE(names)) {
@@ -312,7 +313,8 @@ static struct node *argument(struct stap *s, const struct row *r, struct node *a
 	return *r->ours ? stap_cast(s, "int64", 0, stap_cast(s, r->ours, 0, n)) : n;
 }
 
-static struct node *row_call(struct stap *s, const struct row *r, struct node *args, struct node *at)
+static struct node *row_call(struct stap *s, const struct stap_row *r, struct node *args,
+			     struct node *at)
 {
 	switch (r->kind) {
 	case ROW_NUMBER: return stap_cast(s, "int64", 0, stap_name(s, r->ours, at));
@@ -338,7 +340,7 @@ static struct node *row_call(struct stap *s, const struct row *r, struct node *a
 
 struct node *stap_call(struct stap *s, const char *name, struct node *at)
 {
-	const struct row *r = find_row(name);
+	const struct stap_row *r = find_row(name);
 	u32 nr;
 	struct node *args = read_args(s, &nr);
 	if (s->p.err || !parse_end(&s->p, at))
@@ -458,14 +460,14 @@ static void find_types(struct stap *s)
 
 /* ---- printing ---- */
 
-struct writer {
+struct stap_writer {
 	struct stap *s;
 	struct strbuf format;
 	struct node *first, **at;
 	u32 nr;
 };
 
-static void write_text(struct writer *w, const char *text)
+static void write_text(struct stap_writer *w, const char *text)
 {
 	for (; *text; text++) {
 		if (*text == '%')
@@ -474,7 +476,7 @@ static void write_text(struct writer *w, const char *text)
 	}
 }
 
-static void write_value(struct writer *w, const char *conversion, struct node *n)
+static void write_value(struct stap_writer *w, const char *conversion, struct node *n)
 {
 	strbuf_str(&w->format, conversion);
 	n->next = NULL;
@@ -483,10 +485,10 @@ static void write_value(struct writer *w, const char *conversion, struct node *n
 	w->nr++;
 }
 
-static void write_format(struct writer *w, const struct node *format, struct node *args);
+static void write_format(struct stap_writer *w, const struct node *format, struct node *args);
 
 /* One value by its type; texts that are built are taken apart. */
-static void write_plain(struct writer *w, struct node *n)
+static void write_plain(struct stap_writer *w, struct node *n)
 {
 	struct node *next;
 	if (n->kind == NODE_STRING) {
@@ -512,7 +514,7 @@ static size_t conversion_length(const char *c)
 	return c[i] ? i + 1 : 0;
 }
 
-static void write_format(struct writer *w, const struct node *format, struct node *args)
+static void write_format(struct stap_writer *w, const struct node *format, struct node *args)
 {
 	char conversion[32];
 	if (format->kind != NODE_STRING) {
@@ -556,7 +558,7 @@ static void write_format(struct writer *w, const struct node *format, struct nod
 		stap_fail_at(w->s, args, -EINVAL, "the format has fewer conversions than arguments");
 }
 
-static void write_call(struct writer *w, struct stap_call *c)
+static void write_call(struct stap_writer *w, struct stap_call *c)
 {
 	struct node *args = c->node->list, *delimiter = NULL, *next;
 	bool line = c->kind == PRINTLN || c->kind == PRINTDLN;
@@ -584,7 +586,7 @@ static void write_call(struct writer *w, struct stap_call *c)
 
 static void finish_print(struct stap *s, struct stap_call *c)
 {
-	struct writer w = { .s = s, .nr = 1 };
+	struct stap_writer w = { .s = s, .nr = 1 };
 	w.at = &w.first;
 	strbuf_init(&w.format);
 	write_call(&w, c);

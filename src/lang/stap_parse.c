@@ -438,7 +438,7 @@ static struct node *read_for(struct stap *s)
 }
 
 /* The parts of a foreach. */
-struct each {
+struct stap_each {
 	const char *keys[STAP_KEYS_MAX];
 	u32 nr;
 	const char *value; /* v = [k] in a */
@@ -450,7 +450,7 @@ struct each {
 	struct node *outer; /* the block that it all becomes */
 };
 
-static void read_order(struct stap *s, struct each *e, s32 by)
+static void read_order(struct stap *s, struct stap_each *e, s32 by)
 {
 	enum token_kind k = s->p.t.kind;
 	if (k != TOKEN_ADD && k != TOKEN_SUB)
@@ -469,7 +469,7 @@ static const char *read_word(struct stap *s, const char *what)
 	return parse_expect(&s->p, TOKEN_IDENT, what) ? text : NULL;
 }
 
-static void read_each_keys(struct stap *s, struct each *e)
+static void read_each_keys(struct stap *s, struct stap_each *e)
 {
 	bool list = parse_take(&s->p, TOKEN_LBRACKET);
 	do {
@@ -493,7 +493,7 @@ static void read_each_keys(struct stap *s, struct each *e)
 		parse_expect(&s->p, TOKEN_RBRACKET, "']'");
 }
 
-static void read_each_head(struct stap *s, struct each *e)
+static void read_each_head(struct stap *s, struct stap_each *e)
 {
 	struct parser *p = &s->p;
 	parse_next(p);
@@ -528,7 +528,7 @@ static void read_each_head(struct stap *s, struct each *e)
 }
 
 /* Part i of the key that an expression is. */
-static struct node *key_part(struct stap *s, const struct each *e, struct node *key, u32 i)
+static struct node *key_part(struct stap *s, const struct stap_each *e, struct node *key, u32 i)
 {
 	if (e->nr == 1)
 		return key;
@@ -540,7 +540,7 @@ static struct node *key_part(struct stap *s, const struct each *e, struct node *
 	return n;
 }
 
-static struct node *pair_part(struct stap *s, const struct each *e, const char *pair, u32 i)
+static struct node *pair_part(struct stap *s, const struct stap_each *e, const char *pair, u32 i)
 {
 	struct node *n = stap_node(s, NODE_INDEX, e->at);
 	if (n) {
@@ -557,7 +557,7 @@ static struct stap_symbol *local(struct stap *s, const char *name)
 }
 
 /* The array that is walked: of a statistic that of its counts, all keys have one. */
-static struct node *each_map(struct stap *s, const struct each *e)
+static struct node *each_map(struct stap *s, const struct stap_each *e)
 {
 	struct node *n = stap_map(s, e->array, -1, e->at);
 	if (n)
@@ -566,7 +566,7 @@ static struct node *each_map(struct stap *s, const struct each *e)
 }
 
 /* The keys of the loop get their values, then comes the script's own text. */
-static struct node *each_body(struct stap *s, struct each *e, const char *pair, const char *key)
+static struct node *each_body(struct stap *s, struct stap_each *e, const char *pair, const char *key)
 {
 	struct node *n = stap_node(s, NODE_BLOCK, e->at);
 	for (u32 i = 0; i < e->nr && n; i++) {
@@ -669,7 +669,7 @@ static struct node *empty_map(struct stap *s, const struct node *map)
 }
 
 /* In the order of the map; limit: counted. */
-static void each_plain(struct stap *s, struct each *e)
+static void each_plain(struct stap *s, struct stap_each *e)
 {
 	const char *pair = made_name(s, "each"), *count = made_name(s, "count");
 	struct node *loop = loop_over(s, each_map(s, e), pair);
@@ -693,7 +693,7 @@ static void each_plain(struct stap *s, struct each *e)
 }
 
 static struct node *seen_map(struct stap *s, const char *name, struct node *key,
-			     const struct each *e)
+			     const struct stap_each *e)
 {
 	struct node *n = stap_node(s, NODE_MAP, e->at);
 	if (!n)
@@ -706,7 +706,7 @@ static struct node *seen_map(struct stap *s, const char *name, struct node *key,
 }
 
 /* The greatest (or least) that was not seen yet: one walk over the map for each round of the sorted loop. */
-static struct node *find_next(struct stap *s, const struct each *e, const char *seen,
+static struct node *find_next(struct stap *s, const struct stap_each *e, const char *seen,
 			      const char *found, const char *best, const char *key)
 {
 	const char *pair = made_name(s, "each");
@@ -732,7 +732,7 @@ static struct node *find_next(struct stap *s, const struct each *e, const char *
 	return loop;
 }
 
-static void each_sorted(struct stap *s, struct each *e)
+static void each_sorted(struct stap *s, struct stap_each *e)
 {
 	const char *seen = made_name(s, "seen"), *found = made_name(s, "found"),
 		   *best = made_name(s, "best"), *key = made_name(s, "key");
@@ -770,7 +770,7 @@ static void each_sorted(struct stap *s, struct each *e)
 
 static struct node *read_foreach(struct stap *s)
 {
-	struct each e = { .outer = parse_node(&s->p, NODE_BLOCK) };
+	struct stap_each e = { .outer = parse_node(&s->p, NODE_BLOCK) };
 	read_each_head(s, &e);
 	if (s->p.err || !e.outer)
 		return NULL;

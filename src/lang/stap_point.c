@@ -91,15 +91,15 @@ static const struct stap_alias aliases[] = {
 	{ "workqueue.execute", "tracepoint:workqueue:workqueue_execute_start", "work_func=function" },
 };
 
-struct component {
+struct stap_component {
 	char name[64];
 	char arg[256];
 	bool has_arg, is_string;
 };
 
-struct point {
+struct stap_point {
 	struct stap *s;
-	struct component part[8];
+	struct stap_component part[8];
 	u32 nr;
 	u32 start, len; /* in the script */
 	bool optional;
@@ -107,9 +107,9 @@ struct point {
 	const struct stap_alias **aliases;
 };
 
-static int bad(struct point *pt, int err, const char *fmt, ...) printf_like(3, 4);
+static int bad(struct stap_point *pt, int err, const char *fmt, ...) printf_like(3, 4);
 
-static int bad(struct point *pt, int err, const char *fmt, ...)
+static int bad(struct stap_point *pt, int err, const char *fmt, ...)
 {
 	struct node at = { .start = pt->start, .len = pt->len };
 	struct strbuf text;
@@ -133,7 +133,7 @@ static u32 skip_blank(const struct stap *s, u32 at)
 }
 
 /* ("text") or (number): what is inside; at is behind the parenthesis. */
-static int read_argument(struct point *pt, struct component *c, u32 *at)
+static int read_argument(struct stap_point *pt, struct stap_component *c, u32 *at)
 {
 	const char *t = pt->s->text;
 	u32 end = pt->s->p.lex.end, i = skip_blank(pt->s, *at), nr = 0;
@@ -160,14 +160,14 @@ static bool is_part(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '*';
 }
 
-static int read_components(struct point *pt, u32 *at)
+static int read_components(struct stap_point *pt, u32 *at)
 {
 	const char *t = pt->s->text;
 	u32 end = pt->s->p.lex.end, i = skip_blank(pt->s, *at);
 	pt->start = i;
 	pt->len = 1;
 	for (;;) {
-		struct component *c = &pt->part[pt->nr];
+		struct stap_component *c = &pt->part[pt->nr];
 		u32 nr = 0;
 		if (pt->nr == ARRAY_SIZE(pt->part))
 			return bad(pt, -E2BIG, "too many parts in the probe point");
@@ -204,7 +204,7 @@ static int read_components(struct point *pt, u32 *at)
 
 /* ---- components to a point of ours ---- */
 
-static int add_point(struct point *pt, const struct stap_alias *a, const char *text)
+static int add_point(struct stap_point *pt, const struct stap_alias *a, const char *text)
 {
 	struct stap *s = pt->s;
 	if (pt->block->nr_points == 32)
@@ -218,9 +218,9 @@ static int add_point(struct point *pt, const struct stap_alias *a, const char *t
 	return 0;
 }
 
-static int add_printed(struct point *pt, const char *fmt, ...) printf_like(2, 3);
+static int add_printed(struct stap_point *pt, const char *fmt, ...) printf_like(2, 3);
 
-static int add_printed(struct point *pt, const char *fmt, ...)
+static int add_printed(struct stap_point *pt, const char *fmt, ...)
 {
 	struct strbuf text;
 	va_list ap;
@@ -236,13 +236,13 @@ static int add_printed(struct point *pt, const char *fmt, ...)
 	return pt->s->p.err;
 }
 
-static bool is_named(const struct point *pt, u32 i, const char *name)
+static bool is_named(const struct stap_point *pt, u32 i, const char *name)
 {
 	return i < pt->nr && !strcmp(pt->part[i].name, name);
 }
 
 /* A part with an argument that is a text. */
-static bool has_text(const struct point *pt, u32 i, const char *name)
+static bool has_text(const struct stap_point *pt, u32 i, const char *name)
 {
 	return is_named(pt, i, name) && pt->part[i].is_string && pt->part[i].arg[0];
 }
@@ -256,7 +256,7 @@ static bool plain_name(const char *name)
 }
 
 /* .call, .return and those that need debug information. */
-static int suffix(struct point *pt, u32 i, bool *ret)
+static int suffix(struct stap_point *pt, u32 i, bool *ret)
 {
 	*ret = false;
 	for (; i < pt->nr; i++) {
@@ -277,7 +277,7 @@ static int suffix(struct point *pt, u32 i, bool *ret)
 	return 0;
 }
 
-static int function_point(struct point *pt, u32 i, const char *module)
+static int function_point(struct stap_point *pt, u32 i, const char *module)
 {
 	const char *name = pt->part[i].arg;
 	bool ret;
@@ -294,7 +294,7 @@ static int function_point(struct point *pt, u32 i, const char *module)
 			   module ? ":" : "", name);
 }
 
-static int timer_point(struct point *pt)
+static int timer_point(struct stap_point *pt)
 {
 	static const struct {
 		const char *name, *unit;
@@ -321,7 +321,7 @@ static int timer_point(struct point *pt)
 		   pt->nr > 1 ? pt->part[1].name : "");
 }
 
-static int syscall_point(struct point *pt)
+static int syscall_point(struct stap_point *pt)
 {
 	bool ret = is_named(pt, 2, "return");
 	if (pt->nr < 2 || pt->nr > 2 + (u32)ret || pt->part[1].has_arg)
@@ -330,7 +330,7 @@ static int syscall_point(struct point *pt)
 			   pt->part[1].name);
 }
 
-static int process_point(struct point *pt)
+static int process_point(struct stap_point *pt)
 {
 	const char *path = pt->part[0].arg;
 	bool ret;
@@ -355,7 +355,7 @@ static int process_point(struct point *pt)
 		   "process are supported");
 }
 
-static int kernel_point(struct point *pt)
+static int kernel_point(struct stap_point *pt)
 {
 	const char *module = pt->part[0].has_arg ? pt->part[0].arg : NULL;
 	if (has_text(pt, 1, "function"))
@@ -382,7 +382,7 @@ static bool alias_matches(const char *pattern, const char *name)
 	return !dots && glob_match(pattern, name);
 }
 
-static int library_point(struct point *pt)
+static int library_point(struct stap_point *pt)
 {
 	struct strbuf name;
 	u32 found = 0;
@@ -413,7 +413,7 @@ static int library_point(struct point *pt)
 	return err;
 }
 
-static int one_point(struct point *pt)
+static int one_point(struct stap_point *pt)
 {
 	if (is_named(pt, 0, "begin") || is_named(pt, 0, "end"))
 		return pt->nr > 1 || pt->part[0].has_arg
@@ -440,7 +440,7 @@ int stap_points(struct stap *s, struct probe_block *b, const struct stap_alias *
 	if (s->p.err)
 		return s->p.err;
 	for (;;) {
-		struct point pt = { .s = s, .block = b, .aliases = ret };
+		struct stap_point pt = { .s = s, .block = b, .aliases = ret };
 		int err = read_components(&pt, &at);
 		if (!err && at < s->p.lex.end && t[at] == '=')
 			err = bad(&pt, -ENOTSUP, "aliases of a script's own are not supported");
