@@ -1,4 +1,4 @@
-/* Scripts: the whole compiler, from text to eBPF, and the texts of all its stages. */
+/* Scripts in either language: the whole compiler, from text to eBPF, and the texts of all its stages. */
 #include "lang/compile.h"
 
 #include <errno.h>
@@ -104,9 +104,22 @@ static void check_code(const struct program *p, const struct program_code *c)
 			abort();
 }
 
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+/* Two events, whatever the pattern. */
+static int tracepoint_list(void *ctx, const char *system, const char *name, u32 nth,
+			   const char **ret_system, const char **ret_name)
+{
+	static const char *const names[] = { "sys_enter_one", "sys_enter_two" };
+	(void)ctx;
+	(void)name;
+	*ret_system = *system == '*' ? "syscalls" : system;
+	*ret_name = nth < 2 ? names[nth] : NULL;
+	return nth < 2;
+}
+
+static void compile(const char *text, bool stap)
 {
 	static const struct lang_ops ops = { .tracepoint = tracepoint,
+					     .tracepoint_list = tracepoint_list,
 					     .kernel_symbol = address,
 					     .user_symbol = user_address,
 					     .cgroup_id = address,
@@ -114,9 +127,6 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 					     .import = import,
 					     .usdt_site = usdt_site };
 	static const char *const params[] = { "1", "two" };
-	_cleanup_free_ char *text = strndup((const char *)data, min(size, (size_t)8192));
-	if (!text)
-		return 0;
 	struct program p;
 	struct diag d;
 	struct strbuf dump, said;
@@ -128,6 +138,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 				 .ops = &ops,
 				 .params = params,
 				 .nr_params = 2,
+				 .stap = stap,
 				 .allow_unsafe = true,
 				 .callbacks = true,
 				 .machine = "x86_64",
@@ -147,5 +158,14 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	strbuf_done(&dump);
 	strbuf_done(&said);
 	diag_done(&d);
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	_cleanup_free_ char *text = strndup((const char *)data, min(size, (size_t)8192));
+	if (!text)
+		return 0;
+	compile(text, false);
+	compile(text, true);
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include "lang/import.h"
 #include "lang/lower.h"
 #include "lang/parse.h"
+#include "lang/stap_parse.h"
 #include "lang/tree.h"
 
 #include <errno.h>
@@ -265,7 +266,7 @@ static int emit_all(struct compiler *c)
 
 static int run_passes(struct compiler *c)
 {
-	int err = parse_script(c->in, c->program, &c->script, c->diag);
+	int err = (c->in->stap ? stap_parse : parse_script)(c->in, c->program, &c->script, c->diag);
 	stage_done(c, LANG_PARSE);
 	if (err)
 		return err;

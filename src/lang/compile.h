@@ -4,6 +4,7 @@
  *
  *	import                      the texts of scripts that are imported, and the script, as one
  *	token, parse, cdef, macro   text to tree (ast.h), attach points (provider.c), definitions, macros and functions
+ *	stap_*                      the same from the language of SystemTap
  *	scope                       which block a variable belongs to
  *	check                       types, until all blocks agree; constants; the kernel's types (check_kernel.c)
  *	lower                       for each attach point: tree to IR (ir.h), records, maps (lower_*.c)
@@ -63,6 +64,7 @@ struct lang_input {
 	struct btf *btf; /* the kernel's types; NULL: none */
 	const char *machine; /* of the code: "x86_64", "aarch64"; NULL: where it runs */
 	u64 time_ns; /* for tests: 0 */
+	bool stap; /* the script is in the language of SystemTap */
 	bool allow_unsafe;
 	bool callbacks; /* whoever loads the program passes on program.btf and program_code.funcs: else loops over maps are refused */
 	/* What the passes made is appended, where it is not NULL: for -d. */

@@ -40,6 +40,11 @@ static const struct dialect dialects[] = {
 	  .version = "bpftrace v" SONDE_VERSION " (sonde)",
 	  .pager = "SONDE_PAGER",
 	  .attaches_as_bpftrace = true },
+	{ .called = "stap",
+	  .verb = "run",
+	  .version = "Systemtap translator/driver (version " SONDE_VERSION ", sonde)",
+	  .pager = "SONDE_PAGER",
+	  .reads_stap = true },
 };
 
 const struct dialect *dialect_find(const char *argv0)

@@ -36,6 +36,8 @@ struct dialect {
 	/* Scripts. */
 	bool attaches_as_bpftrace; /* run: "Attaching 2 probes..." on standard output; status 0 after Ctrl-C and whatever the command returned */
 
+	bool reads_stap; /* run: scripts are in the language of SystemTap */
+
 	/* Files. */
 	bool streams_unnamed; /* stat report: a stream is called "pipe", whatever it says of its command */
 	bool no_aux_status; /* record -S: its message and status where nothing can be snapshot */

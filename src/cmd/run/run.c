@@ -286,6 +286,7 @@ static int compile(struct running *r, int argc, char **argv, struct program *p)
 				 .environment = (const char *const *)environ,
 				 .params = (const char *const *)argv,
 				 .nr_params = (u32)argc,
+				 .stap = o->stap,
 				 .allow_unsafe = o->unsafe,
 				 .dump_ast = wants(o->debug, "ast") ? to : NULL,
 				 .dump_types = wants(o->debug, "types") ? to : NULL,
@@ -375,6 +376,17 @@ static int run_script(struct running *r, int argc, char **argv)
 	return compile_and_run(r, argc, argv);
 }
 
+/* -p there is the pass to stop after, whose result is printed: 1 the tree, 2 its types, 3 the code, 4 whether it loads. */
+static void take_stap_options(struct run_opts *o)
+{
+	static const char *const passes[] = { NULL, "ast", "types", "bpf" };
+	u64 pass = o->pid;
+	o->pid = o->target;
+	if (pass && pass < ARRAY_SIZE(passes))
+		o->debug = passes[pass];
+	o->dry_run |= pass == 4;
+}
+
 static int run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct run_opts *o = opts;
@@ -383,6 +395,10 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 	};
 	if (o->format)
 		app->json = true;
+	if (app->dialect->reads_stap)
+		o->stap = true;
+	if (o->stap)
+		take_stap_options(o);
 	int rc = sysroot_open(&r.root, NULL);
 	if (rc)
 		return app_fail(app, rc);
@@ -429,6 +445,10 @@ static const struct opt rows[] = {
 		 "Only this process (begin, end and clocks run regardless); end when it ends"),
 	OPT_STR('G', "cgroup", struct run_opts, cgroup, "PATH",
 		"Only tasks in this control group (v2) or below it, as -p"),
+	OPT_FLAG(0, "stap", struct run_opts, stap,
+		 "The script is in the language of SystemTap, and -p NUMBER is the pass to stop "
+		 "after: 1 prints the tree, 2 its types, 3 the code"),
+	OPT_UINT('x', NULL, struct run_opts, target, "PID", "With --stap: only this process"),
 	OPT_FLAG(0, "unsafe", struct run_opts, unsafe,
 		 "Allow what changes the system: system(), signal(), override()"),
 	OPT_LIST('I', "include-dir", struct run_opts, include, "DIR",
@@ -481,6 +501,8 @@ static const struct opt_example examples[] = {
 	{ "run -e 'uprobe:/bin/bash:readline { printf(\"%d\\n\", pid); }'",
 	  "a function of a program" },
 	{ "run opensnoop", "a ready script: which files are opened; 'run -L' lists all" },
+	{ "run --stap -e 'probe vfs.read {printf(\"read performed\\n\"); exit()}'",
+	  "a script of SystemTap" },
 	{ "run -l 'tracepoint:sched:*'", "tracepoints of the scheduler" },
 	{ 0 },
 };
@@ -498,6 +520,13 @@ const struct command command_run = {
 		 "It runs until it calls exit(), until Ctrl-C, or until the command or process "
 		 "ends that it "
 		 "looks at; then end probes run, and maps are printed.\n"
+		 "--stap takes the core of SystemTap's language: begin, end, timer, "
+		 "kernel.function, "
+		 "kernel.trace, syscall, process().function and .mark probes, common aliases such "
+		 "as "
+		 "vfs.read, globals, arrays, foreach, statistics, functions, printf. while and for "
+		 "end "
+		 "after 65536 rounds; texts can be joined only where they are printed.\n"
 		 "CAP_BPF and CAP_PERFMON suffice. Records that were lost are reported with the "
 		 "probe that "
 		 "lost them.",

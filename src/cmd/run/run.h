@@ -19,6 +19,8 @@ struct run_opts {
 	const char *listen, *token_file;
 	struct opt_list include;
 	bool quiet, dry_run, unsafe, info, no_warnings, tools, no_final_maps;
+	bool stap; /* the script is in the language of SystemTap; then pid is the last pass, as there */
+	u64 target; /* -x */
 	bool ignored; /* options of LLVM */
 	bool refused;
 };
