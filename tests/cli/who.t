@@ -3,6 +3,7 @@
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde python3
 root=$SONDE_TMP/root
+cd "$SONDE_TMP" || exit 1
 
 # task PID PPID NAME TICKS UID
 task() {
