@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# where: host 6.1 6.12 arm64
+# where: host 6.1 6.12
 # needs: root
 # timeout: 240
 # smp: 1
@@ -27,7 +27,6 @@ for kind in none ftrace jump int3 kretprobe fprobe fentry rawtp uprobe uretprobe
 	case $kind,$SONDE_GUEST in
 	uprobe,*|uretprobe,*|usdt,*|rawtp,*|none,*) want=yes ;;
 	fprobe,6.12|fentry,6.1*|ftrace,6.1*|jump,6.1*|int3,6.1*|kretprobe,6.1*) want=yes ;;
-	int3,arm64|kretprobe,arm64) want=yes ;;
 	*) want=no ;;
 	esac
 	if [ $want = no ]; then
