@@ -192,7 +192,7 @@ static void check_statements(void)
 	same("for, with continue",
 	     "global g probe begin { for (i = 0; i < 9; i++) { if (i == 3) continue; g += i } "
 	     "println(g) }",
-	     "begin { { $i = 0; for ($_loop0 : 0..65536) { if (!($i < 9)) { break } if ($i == 3) { "
+	     "begin { { $i = 0; while ($i < 9) { if ($i == 3) { "
 	     "$i++; continue } @g += $i; "
 	     "$i++; } } "
 	     "printf(\"%d\\n\", @g); }");
