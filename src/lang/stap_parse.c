@@ -13,7 +13,6 @@ enum {
 	SORTED_ROUNDS = 64, /* of a foreach without a limit */
 	LIMIT_MAX = 500,
 	EVENTS_MAX = 1024, /* of one pattern */
-	LOOP_ROUNDS = 1 << 16, /* of while and for: SystemTap ends a probe after 1000 statements */
 };
 
 /* ---- nodes ---- */
@@ -341,50 +340,13 @@ static struct node *read_loop_body(struct stap *s, u32 step)
 	return n;
 }
 
-static struct node *jump(struct stap *s, enum node_kind kind, const struct node *at);
-static struct node *if_of(struct stap *s, struct node *condition, struct node *then);
-static struct node *not_of(struct stap *s, struct node *a);
-
-static bool has_each(const struct node *n)
-{
-	if (!n)
-		return false;
-	for (const struct node *e = n->list; e; e = e->next)
-		if (has_each(e))
-			return true;
-	return n->kind == NODE_FOR_MAP || has_each(n->a) || has_each(n->b) || has_each(n->c);
-}
-
-/*
- * A loop whose end the verifier would have to find out by walking through it becomes a range that is left early, which the kernel calls a
- * function for. That cannot be done inside of another loop, or around a foreach: there it stays what it is.
- */
-static struct node *bounded_loop(struct stap *s, struct node *loop)
-{
-	if (!loop || s->loops || has_each(loop->b))
-		return loop;
-	struct node *body = loop->b,
-		    *leave = if_of(s, not_of(s, loop->a), jump(s, NODE_BREAK, loop));
-	loop->kind = NODE_RANGE;
-	loop->text = made_name(s, "loop");
-	loop->a = stap_int(s, 0, loop);
-	loop->b = stap_int(s, LOOP_ROUNDS, loop);
-	if (!leave || !loop->a || !loop->b)
-		return NULL;
-	leave->next = body->list;
-	body->list = leave;
-	body->nr++;
-	loop->c = body;
-	return loop;
-}
-
 static struct node *read_while(struct stap *s)
 {
 	struct node *n = parse_node(&s->p, NODE_WHILE);
 	parse_next(&s->p);
 	if (!n || !(n->a = read_condition(s)) || !(n->b = read_loop_body(s, 0)))
 		return NULL;
-	return bounded_loop(s, parse_end(&s->p, n));
+	return parse_end(&s->p, n);
 }
 
 static struct node *read_simple(struct stap *s);
@@ -433,7 +395,7 @@ static struct node *read_for(struct stap *s)
 		return NULL;
 	if (step)
 		stap_append(loop->b, read_again(s, step));
-	stap_append(n, bounded_loop(s, parse_end(p, loop)));
+	stap_append(n, parse_end(p, loop));
 	return parse_end(p, n);
 }
 
@@ -668,30 +630,10 @@ static struct node *empty_map(struct stap *s, const struct node *map)
 	return loop;
 }
 
-/* In the order of the map; limit: counted. */
-static void each_plain(struct stap *s, struct stap_each *e)
-{
-	const char *pair = made_name(s, "each"), *count = made_name(s, "count");
-	struct node *loop = loop_over(s, each_map(s, e), pair);
-	if (!loop)
-		return;
-	if (e->limit) {
-		stap_append(e->outer,
-			    stap_assign(s, stap_var(s, count, e->at), stap_int(s, 0, e->at)));
-		struct node *step = stap_node(s, NODE_STEP, e->at);
-		struct node *over =
-			stap_binary(s, TOKEN_GE, stap_var(s, count, e->at), stap_copy(s, e->limit));
-		if (step) {
-			step->op = TOKEN_INC;
-			step->a = stap_var(s, count, e->at);
-		}
-		stap_append(loop->c, if_of(s, over, jump(s, NODE_BREAK, e->at)));
-		stap_append(loop->c, stap_statement_of(s, step));
-	}
-	stap_append(loop->c, each_body(s, e, pair, NULL));
-	stap_append(e->outer, loop);
-}
-
+/*
+ * A map of our own. What decides something inside of a loop is in one: before Linux 6.7 the verifier takes what it knows of a variable before
+ * such a loop for what it is in all rounds.
+ */
 static struct node *seen_map(struct stap *s, const char *name, struct node *key,
 			     const struct stap_each *e)
 {
@@ -703,6 +645,30 @@ static struct node *seen_map(struct stap *s, const char *name, struct node *key,
 	if (key)
 		with_key(s, n, key);
 	return n;
+}
+
+/* In the order of the map; limit: counted. */
+static void each_plain(struct stap *s, struct stap_each *e)
+{
+	const char *pair = made_name(s, "each"), *count = made_name(s, "count");
+	struct node *loop = loop_over(s, each_map(s, e), pair);
+	if (!loop)
+		return;
+	if (e->limit) {
+		stap_append(e->outer,
+			    stap_assign(s, seen_map(s, count, NULL, e), stap_int(s, 0, e->at)));
+		struct node *step = stap_node(s, NODE_STEP, e->at);
+		struct node *over = stap_binary(s, TOKEN_GE, seen_map(s, count, NULL, e),
+						stap_copy(s, e->limit));
+		if (step) {
+			step->op = TOKEN_INC;
+			step->a = seen_map(s, count, NULL, e);
+		}
+		stap_append(loop->c, if_of(s, over, jump(s, NODE_BREAK, e->at)));
+		stap_append(loop->c, stap_statement_of(s, step));
+	}
+	stap_append(loop->c, each_body(s, e, pair, NULL));
+	stap_append(e->outer, loop);
 }
 
 /* The greatest (or least) that was not seen yet: one walk over the map for each round of the sorted loop. */
@@ -717,13 +683,13 @@ static struct node *find_next(struct stap *s, const struct stap_each *e, const c
 				     ? pair_part(s, e, pair, 1)
 				     : key_part(s, e, pair_part(s, e, pair, 0), (u32)e->sort_by);
 	struct node *first =
-		stap_binary(s, TOKEN_EQ, stap_var(s, found, e->at), stap_int(s, 0, e->at));
+		stap_binary(s, TOKEN_EQ, seen_map(s, found, NULL, e), stap_int(s, 0, e->at));
 	struct node *better = stap_binary(s, e->descending ? TOKEN_GT : TOKEN_LT,
-					  stap_copy(s, value), stap_var(s, best, e->at));
+					  stap_copy(s, value), seen_map(s, best, NULL, e));
 	struct node *keep = stap_node(s, NODE_BLOCK, e->at),
 		    *fresh = stap_node(s, NODE_BLOCK, e->at);
-	stap_append(keep, stap_assign(s, stap_var(s, found, e->at), stap_int(s, 1, e->at)));
-	stap_append(keep, stap_assign(s, stap_var(s, best, e->at), value));
+	stap_append(keep, stap_assign(s, seen_map(s, found, NULL, e), stap_int(s, 1, e->at)));
+	stap_append(keep, stap_assign(s, seen_map(s, best, NULL, e), value));
 	stap_append(keep, stap_assign(s, stap_var(s, key, e->at), pair_part(s, e, pair, 0)));
 	stap_append(fresh, if_of(s, stap_binary(s, TOKEN_LOR, first, better), keep));
 	struct node *known =
@@ -755,12 +721,13 @@ static void each_sorted(struct stap *s, struct stap_each *e)
 	range->c = stap_node(s, NODE_BLOCK, e->at);
 	if (!range->c)
 		return;
-	stap_append(range->c, stap_assign(s, stap_var(s, found, e->at), stap_int(s, 0, e->at)));
+	stap_append(range->c, stap_assign(s, seen_map(s, found, NULL, e), stap_int(s, 0, e->at)));
 	/* Signed, as a plain number would not be. */
-	stap_append(range->c, stap_assign(s, stap_var(s, best, e->at),
+	stap_append(range->c, stap_assign(s, seen_map(s, best, NULL, e),
 					  stap_cast(s, "int64", 0, stap_int(s, 0, e->at))));
 	stap_append(range->c, find_next(s, e, seen, found, best, key));
-	struct node *none = stap_binary(s, TOKEN_EQ, stap_var(s, found, e->at), stap_copy(s, zero));
+	struct node *none =
+		stap_binary(s, TOKEN_EQ, seen_map(s, found, NULL, e), stap_copy(s, zero));
 	stap_append(range->c, if_of(s, none, jump(s, NODE_BREAK, e->at)));
 	stap_append(range->c, stap_assign(s, seen_map(s, seen, stap_var(s, key, e->at), e),
 					  stap_int(s, 1, e->at)));

@@ -21,7 +21,7 @@ gives() {
 # ---- the language, in begin probes --------------------------------------------------------------------------------------------------
 gives "numbers, precedence, signs" 'probe begin { println(1 + 2 * 3 - 8 / 2 % 3, " ", -7 / 2, " ", (1 << 4) | 3, " ", 5 > 3 && 2 > 3, " ", !0, " ", ~0) }' "6 -3 19 0 1 -1"
 gives "globals with first values, locals, loops" 'global n = 5, s = "x"
-probe begin { for (i = 0; i < 5; i++) { if (i == 1) continue; if (i == 4) break; n += i } while (n > 8) n--; println(s, n) }' x8
+probe begin { for (i = 0; i < 5; i++) { if (i == 1) continue; if (i == 4) break; n += i } x = 12; while (x > 8) x--; println(s, n + x - x, x) }' x108
 gives "functions: parameters, results, leaving early" 'function max(a, b) { if (a > b) return a; return b }
 function name:string(n) { return n == 1 ? "one" : "many" } function twice(x) { x = x * 2; return x }
 probe begin { y = 4; println(max(3, 9), max(9, 3), name(1), name(2), twice(y), y) }' 99onemany84

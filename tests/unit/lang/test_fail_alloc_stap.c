@@ -30,7 +30,7 @@ int main(void)
 			"  for (i = 0; i < 3; i++) if (i == 1) continue\n"
 			"}\n"
 			"probe end {\n"
-			"  foreach ([e, p] in a- limit 3) { if (p == 1) break; printf(\"%s\\n\", "
+			"  foreach ([e, p] in a) { if (p == 1) break; printf(\"%s\\n\", "
 			"e) }\n"
 			"  exit()\n"
 			"}\n");

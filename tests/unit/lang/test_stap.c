@@ -186,13 +186,12 @@ static void check_statements(void)
 	same("locals, globals, loops without braces and semicolons",
 	     "global g = 5 probe begin { x = 1 while (x < 9) x += g if (x > 3) g-- else g = 2 "
 	     "println(g) }",
-	     "begin { @g = 5; } begin { $x = 1; for ($_loop0 : 0..65536) { if (!($x < 9)) { break "
-	     "} $x += @g; } "
+	     "begin { @g = 5; } begin { $x = 1; while ($x < 9) { $x += @g; } "
 	     "if ($x > 3) { @g--; } else { @g = 2; } printf(\"%d\\n\", @g); }");
 	same("for, with continue",
 	     "global g probe begin { for (i = 0; i < 9; i++) { if (i == 3) continue; g += i } "
 	     "println(g) }",
-	     "begin { { $i = 0; for ($_loop0 : 0..65536) { if (!($i < 9)) { break } if ($i == 3) { "
+	     "begin { { $i = 0; while ($i < 9) { if ($i == 3) { "
 	     "$i++; continue } @g += $i; "
 	     "$i++; } } "
 	     "printf(\"%d\\n\", @g); }");
