@@ -283,11 +283,13 @@ static void place_vars(struct lower *l)
 			ir_imm(l->ir, v->reg, 0);
 			continue;
 		}
-		struct place p = lower_temp(l, type_room(v->type));
+		u32 size = type_room(v->type);
+		struct place p = lower_is_looped(l->block->body, v) ? lower_scratch(l, size)
+								    : lower_temp(l, size);
 		v->in_scratch = p.base != IR_FP;
 		v->place = p.off;
 		if (v->needs_zero)
-			lower_zero(l, p, type_room(v->type));
+			lower_zero(l, p, size);
 	}
 }
 

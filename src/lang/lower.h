@@ -116,6 +116,8 @@ void lower_inline(struct lower *l, struct node *n);
 
 /* Memory for size bytes until the statement ends, not zeroed. */
 struct place lower_temp(struct lower *l, u32 size);
+/* In any case there: the verifier does not know what it holds. */
+struct place lower_scratch(struct lower *l, u32 size);
 /* Of a variable that is not in a register. */
 struct place lower_var_place(const struct lower *l, const struct var *v);
 /* The same for a value of the type: where it is wanted, else a temporary place. To be called before anything else is lowered. */
@@ -176,6 +178,8 @@ struct value lower_address(struct lower *l, struct value v);
 void lower_count_keys(struct lower *l, struct node *n, const struct map *m, int result);
 /* A loop whose body is a callback: over a map or a range. */
 void lower_each(struct lower *l, struct node *n);
+/* Whether a variable is used in a loop of that statement other than as the variable of the loop. */
+bool lower_is_looped(const struct node *n, const struct var *v);
 
 /* lower_map.c */
 struct value lower_map_get(struct lower *l, struct node *n);

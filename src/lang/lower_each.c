@@ -1,16 +1,23 @@
 /*
  * Loops over maps, and over ranges that are long or not known: the kernel calls a function for each key or number. It is handed the address of a few words on the stack of the code that loops:
  *
- *	0: whether the block ends    1: the frame of scratch memory    2: the context    3: where a range begins
- *	4 ...: the variables that are in registers and that its body has
+ *	0: the frame of scratch memory    1: the context    2 ...: the addresses among the variables that its body has in registers
  *
- * These are read at its start and written at its end. Variables in memory stay where they are, and are reached from that address.
+ * and finds more words in that frame:
+ *
+ *	0: whether the block ends         1: where a range begins    2 ...: the numbers among these variables
+ *
+ * Variables are read at its start and written at its end. Variables in memory stay where they are; those on the stack are reached from that
+ * address. What a loop changes must not be on the stack: before 6.7 the verifier assumes that the function is called exactly once, with
+ * the values that it knows from there, and removes the branches that are not taken then; since, it follows a counter that is compared
+ * with something from value to value until it gives up. It knows nothing about values that come from a map.
  */
 #include "lang/lower.h"
 
 #include <errno.h>
 
-enum { WORD_ENDS, WORD_SCRATCH, WORD_CTX, WORD_START, WORD_VARS };
+enum { WORD_SCRATCH, WORD_CTX, WORD_ADDRESSES };
+enum { SHARED_ENDS, SHARED_START, SHARED_NUMBERS };
 
 static bool in_register(const struct var *v)
 {
@@ -35,27 +42,47 @@ static bool is_carried(const struct node *loop, const struct var *v)
 	return in_register(v) && (v == loop->var || mentions(loop->c, v));
 }
 
-/* Writes the registers of variables to the words at a place, or reads them. */
-static void move_vars(struct lower *l, const struct node *loop, struct place words, bool write)
+bool lower_is_looped(const struct node *n, const struct var *v)
 {
-	s32 at = words.off + WORD_VARS * 8;
+	if (!n)
+		return false;
+	if ((n->kind == NODE_RANGE || n->kind == NODE_FOR_MAP) && n->var != v && mentions(n->c, v))
+		return true;
+	for (const struct node *e = n->list; e; e = e->next)
+		if (lower_is_looped(e, v))
+			return true;
+	return lower_is_looped(n->a, v) || lower_is_looped(n->b, v) || lower_is_looped(n->c, v);
+}
+
+/* Writes the registers of numbers or of addresses to the words at a place, or reads them. */
+static void move_vars(struct lower *l, const struct node *loop, struct place at, bool numbers,
+		      bool write)
+{
 	for (struct var *v = l->block->vars; v; v = v->next) {
-		if (!is_carried(loop, v))
+		if (!is_carried(loop, v) || type_is_scalar(v->type) != numbers)
 			continue;
 		if (write)
-			ir_store(l->ir, words.base, at, v->reg, 8);
+			ir_store(l->ir, at.base, at.off, v->reg, 8);
 		else
-			ir_load(l->ir, v->reg, words.base, at, 8);
-		at += 8;
+			ir_load(l->ir, v->reg, at.base, at.off, 8);
+		at.off += 8;
 	}
 }
 
-static u32 count_vars(const struct lower *l, const struct node *loop)
+static u32 count_vars(const struct lower *l, const struct node *loop, bool numbers)
 {
 	u32 nr = 0;
 	for (struct var *v = l->block->vars; v; v = v->next)
-		nr += is_carried(loop, v);
+		nr += is_carried(loop, v) && type_is_scalar(v->type) == numbers;
 	return nr;
+}
+
+/* All of them; words and shared: see above. */
+static void move_all(struct lower *l, const struct node *loop, struct place words,
+		     struct place shared, bool write)
+{
+	move_vars(l, loop, place_at(words, WORD_ADDRESSES * 8), false, write);
+	move_vars(l, loop, place_at(shared, SHARED_NUMBERS * 8), true, write);
 }
 
 /* The key and the value become the tuple of the loop. */
@@ -74,7 +101,7 @@ static void take_pair(struct lower *l, struct node *n, int key, int value)
 }
 
 /* The function: to be called with l->ir of its own. */
-static void lower_body(struct lower *l, struct node *n, u32 words_at)
+static void lower_body(struct lower *l, struct node *n, u32 words_at, s32 shared_at)
 {
 	struct ir *ir = l->ir;
 	bool range = n->kind == NODE_RANGE;
@@ -99,14 +126,15 @@ static void lower_body(struct lower *l, struct node *n, u32 words_at)
 	l->ctx = ir_reg(ir);
 	ir_load(ir, l->scratch, words, WORD_SCRATCH * 8, 8);
 	ir_load(ir, l->ctx, words, WORD_CTX * 8, 8);
-	move_vars(l, n, (struct place){ words, 0 }, false);
+	struct place shared = { l->scratch, shared_at };
+	move_all(l, n, (struct place){ words, 0 }, shared, false);
 	l->var_base = words;
 	l->var_shift = (s32)words_at;
 	l->label_end = ir_label(ir);
 	l->inline_end = -1;
 	l->loop = &loop;
 	if (range) {
-		ir_load(ir, n->var->reg, words, WORD_START * 8, 8);
+		ir_load(ir, n->var->reg, shared.base, shared.off + SHARED_START * 8, 8);
 		ir_alu(ir, BPF_ADD, n->var->reg, first);
 	} else {
 		take_pair(l, n, first, value);
@@ -116,11 +144,11 @@ static void lower_body(struct lower *l, struct node *n, u32 words_at)
 	ir_imm(ir, code, 0);
 	ir_jump(ir, leave);
 	ir_place_label(ir, l->label_end);
-	ir_store_imm(ir, words, WORD_ENDS * 8, 1, 8);
+	ir_store_imm(ir, shared.base, shared.off + SHARED_ENDS * 8, 1, 8);
 	ir_place_label(ir, loop.end);
 	ir_imm(ir, code, 1);
 	ir_place_label(ir, leave);
-	move_vars(l, n, (struct place){ words, 0 }, true);
+	move_all(l, n, (struct place){ words, 0 }, shared, true);
 	ir_exit(ir, code);
 }
 
@@ -156,7 +184,7 @@ static struct ir_arg range_length(struct lower *l, struct node *n, int start)
 	return ir_arg_reg(nr);
 }
 
-static void call_each(struct lower *l, struct node *n, struct place words)
+static void call_each(struct lower *l, struct node *n, struct place words, struct place shared)
 {
 	struct ir_arg args[4] = { [1] = ir_arg_func(l->nr_callbacks), [2] = arg_place(words) };
 	args[3] = ir_arg_imm(0);
@@ -164,19 +192,18 @@ static void call_each(struct lower *l, struct node *n, struct place words)
 		int start = ir_reg(l->ir);
 		ir_mov(l->ir, start, lower_reg(l, n->a));
 		args[0] = range_length(l, n, start);
-		ir_store(l->ir, words.base, words.off + WORD_START * 8, start, 8);
+		ir_store(l->ir, shared.base, shared.off + SHARED_START * 8, start, 8);
 	} else {
 		args[0] = ir_arg_map(n->a->map->number);
-		ir_store_imm(l->ir, words.base, words.off + WORD_START * 8, 0, 8);
 	}
-	ir_store_imm(l->ir, words.base, words.off + WORD_ENDS * 8, 0, 8);
+	ir_store_imm(l->ir, shared.base, shared.off + SHARED_ENDS * 8, 0, 8);
 	ir_store(l->ir, words.base, words.off + WORD_SCRATCH * 8, l->scratch, 8);
 	ir_store(l->ir, words.base, words.off + WORD_CTX * 8, l->ctx, 8);
-	move_vars(l, n, words, true);
+	move_all(l, n, words, shared, true);
 	ir_call(l->ir, IR_NONE, n->kind == NODE_RANGE ? HELPER_LOOP : HELPER_FOR_EACH, 4, args);
-	move_vars(l, n, words, false);
+	move_all(l, n, words, shared, false);
 	int ends = ir_reg(l->ir);
-	ir_load(l->ir, ends, words.base, words.off + WORD_ENDS * 8, 8);
+	ir_load(l->ir, ends, shared.base, shared.off + SHARED_ENDS * 8, 8);
 	ir_if_imm(l->ir, BPF_JNE, ends, 0, l->label_end);
 }
 
@@ -208,7 +235,7 @@ void lower_each(struct lower *l, struct node *n)
 			   "a loop over a map inside of another one is not supported yet");
 		return;
 	}
-	u32 size = (WORD_VARS + count_vars(l, n)) * 8;
+	u32 size = (WORD_ADDRESSES + count_vars(l, n, false)) * 8;
 	struct lower_callback *cb = add_callback(l);
 	if (!cb)
 		return;
@@ -216,9 +243,8 @@ void lower_each(struct lower *l, struct node *n)
 	l->stack_used += size;
 	l->stack_max = max(l->stack_max, l->stack_used);
 	u32 words_at = l->stack_used;
-	if (!l->scratch)
-		l->scratch = ir_reg(l->ir);
-	call_each(l, n, (struct place){ IR_FP, -(s32)words_at });
+	struct place shared = lower_scratch(l, (SHARED_NUMBERS + count_vars(l, n, true)) * 8);
+	call_each(l, n, (struct place){ IR_FP, -(s32)words_at }, shared);
 
 	struct lower outer = *l;
 	u32 nr = 0;
@@ -234,7 +260,7 @@ void lower_each(struct lower *l, struct node *n)
 		regs[nr++] = v->reg;
 	l->ir = &cb->ir;
 	l->in_callback = true;
-	lower_body(l, n, words_at);
+	lower_body(l, n, words_at, shared.off);
 	cb->frame = l->stack_max;
 	nr = 0;
 	for (struct var *v = l->block->vars; v; v = v->next)

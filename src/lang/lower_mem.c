@@ -31,6 +31,12 @@ struct place lower_temp(struct lower *l, u32 size)
 		l->stack_max = max(l->stack_max, l->stack_used);
 		return (struct place){ IR_FP, -(s32)l->stack_used };
 	}
+	return lower_scratch(l, size);
+}
+
+struct place lower_scratch(struct lower *l, u32 size)
+{
+	size = (size + 7) & ~7u;
 	if (!l->scratch)
 		l->scratch = ir_reg(l->ir);
 	/* the frame begins with its lock */

@@ -57,6 +57,27 @@ is "$out" 16 "is taken"
 BPFTRACE_STRLEN=long exits 1 "one that is wrong" "$SONDE" run -q -e 'begin { }'
 like "$err" "BPFTRACE_STRLEN=long in the environment: expected a number" "is named"
 
+# The verifier must not know what a loop changes: before 6.7 it takes the function of a loop for called exactly once, and removes what
+# cannot happen then; later ones follow a counter that is compared until they give up.
+exits 0 "loops whose variables are compared" "$SONDE" run -q --no-final-maps -e '
+begin {
+	@a[1] = 1; @a[2] = 2; @a[3] = 3;
+	$n = 0; $third = 0; $text = "abc";
+	for ($kv : @a) { $n++; if ($n == 3) { $third = 7; } if ($n == 2) { $text = "xyz"; } }
+	printf("%d %d %s\n", $n, $third, $text);
+	$m = 0;
+	for ($kv : @a) { $m++; if ($m == 2) { break; } }
+	printf("%d\n", $m);
+	clear(@a);
+	@none[1] = 1; delete(@none, 1); $found = 0;
+	for ($kv : @none) { $found = 1; }
+	if ($found == 0) { printf("none\n"); }
+	exit();
+}'
+is "$out" "3 7 xyz
+2
+none" "compute what they should"
+
 # Arguments of static probes, wherever the compiler left them.
 if why=$(lacks uprobes); then
 	skip "arguments of USDT probes" "$why"
