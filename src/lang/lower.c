@@ -333,6 +333,17 @@ static int rotate(struct ir *ir, size_t to, size_t from)
 	return 0;
 }
 
+/* Where a program at a tracepoint returns 0, the kernel hides the event from everybody who records or counts it with perf. */
+static void exit_point(struct lower *l)
+{
+	int status = IR_NONE;
+	if (l->probe->provider == PROGRAM_TRACEPOINT) {
+		status = ir_reg(l->ir);
+		ir_imm(l->ir, status, 1);
+	}
+	ir_exit(l->ir, status);
+}
+
 int lower_point(struct lower *l)
 {
 	struct ir *ir = l->ir;
@@ -356,7 +367,7 @@ int lower_point(struct lower *l)
 	if (l->scratch)
 		ir_store_imm(ir, l->scratch, 0, 0, 8);
 	ir_place_label(ir, leave);
-	ir_exit(ir, IR_NONE);
+	exit_point(l);
 	if (l->scratch && !l->err) {
 		size_t from = ir->insns.nr;
 		take_frame(l, leave);
