@@ -144,11 +144,14 @@ WORKLOAD_FN int workload_brstack(const struct workload_args *a)
 
 WORKLOAD_FN double workload_sqrt(double x)
 {
-	double root;
+	/* Several, so that most of the time is spent here and not in the loop around it. */
+	enum { ROOTS = 16 };
+	double sum = 0;
 	WORKLOAD_KEEP_FRAME();
-	root = sqrt(x);
+	for (int i = 0; i < ROOTS; i++)
+		sum += sqrt(x + i);
 	WORKLOAD_NO_TAIL_CALL();
-	return root;
+	return sum;
 }
 
 /* As in perf, a child computes, and the parent sleeps until it is done. */
