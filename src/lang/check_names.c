@@ -63,7 +63,10 @@ static const struct program_type *key_type(struct checker *c, struct node *n)
 	for (u32 i = 0; i < nr; i++)
 		if (!types[i])
 			return NULL;
-	return nr == 1 ? types[0] : type_tuple(c->arena, types, nr);
+	const struct program_type *key = nr == 1 ? types[0] : type_tuple(c->arena, types, nr);
+	if (!key)
+		c->err = -ENOMEM;
+	return key;
 }
 
 static void join_key(struct checker *c, struct node *n, const struct program_type *key)
