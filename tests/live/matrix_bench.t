@@ -42,9 +42,12 @@ exits 0 "chosen kinds" bench -t 0.05 usdt uprobe
 is "$(awk 'p { print $1 } /^kind/ { p = 1 }' <<<"$out" | tr '\n' ' ')" "uprobe usdt " "are the only rows"
 wait_until nothing_left
 ok $? "no probe is left in the kernel"
-is "$(cat $tracefs/uprobe_events 2>/dev/null)" "$(cat uprobes)" "nor in uprobe_events"
+# Other tests of the host have probes and journals at the same time; in a guest we are alone.
+if [ "$SONDE_GUEST" != host ]; then
+	is "$(cat $tracefs/uprobe_events 2>/dev/null)" "$(cat uprobes)" "nor in uprobe_events"
+	is "$(compgen -G '/run/sonde/ftrace/*.journal' | wc -l)" 0 "no journal is left"
+fi
 [ ! -e $switch ] || is "$(cat $switch)" "$was" "debug.kprobes-optimization is as before"
-is "$(compgen -G '/run/sonde/ftrace/*.journal' | wc -l)" 0 "no journal is left" # in a guest we are alone
 
 if [ "$SONDE_GUEST" = 6.1 ]; then
 	# ---- killed while the setting is changed -------------------------------------------------------------------------------

@@ -143,9 +143,9 @@ print("status", [row["uid"], row["gid"]] == [int(status[k].split()[1]) for k in 
       row["swap_kib"] == int(status["VmSwap"].split()[0]) and row["voluntary_switches"] == int(status["voluntary_ctxt_switches"]) and
       row["resident_anon_kib"] == int(status["RssAnon"].split()[0]))
 END
-like "$(cat got)" '^statm True' "S4-076: the page counts of /proc/PID/statm"
-like "$(cat got)" '^stat True' "S4-077: the fields of /proc/PID/stat, after a name with parentheses"
-like "$(cat got)" '^status True' "S4-078: lines of /proc/PID/status" || diag "$(cat got)"
+like "$(cat got)" '^statm True' "the page counts of /proc/PID/statm"
+like "$(cat got)" '^stat True' "the fields of /proc/PID/stat, after a name with parentheses"
+like "$(cat got)" '^status True' "lines of /proc/PID/status" || diag "$(cat got)"
 
 # ---- a busy process is on top, with the share it has
 "$SONDE" workload leaf 300 >/dev/null 2>&1 &
