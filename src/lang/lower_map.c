@@ -114,17 +114,14 @@ static int aggregate_at(struct lower *l, struct node *n, int full)
 	ir_if_imm(l->ir, BPF_JNE, at, 0, have);
 	if (n->nr) {
 		u32 size = type_room(m->value);
-		if (size > sizeof(zeros)) {
-			void *many = arena_zalloc(l->arena, size);
-			if (!many) {
-				l->err = -ENOMEM;
-				return at;
-			}
-			ir_map_value(l->ir, zero, l->shared->data, lower_data(l, many, size));
-		} else {
-			u32 off = lower_data(l, zeros, size);
-			ir_map_value(l->ir, zero, l->shared->data, off);
+		const void *from = size > sizeof(zeros) ? arena_zalloc(l->arena, size) : zeros;
+		if (!from) {
+			l->err = -ENOMEM;
+			return at;
 		}
+		/* First, since it may make the map whose number is shared->data. */
+		u32 off = lower_data(l, from, size);
+		ir_map_value(l->ir, zero, l->shared->data, off);
 		update(l, m, IR_NONE, key, (struct place){ zero, 0 }, BPF_NOEXIST);
 		lookup_to(l, at, m, key);
 		ir_if_imm(l->ir, BPF_JNE, at, 0, have);
