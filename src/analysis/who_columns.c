@@ -206,7 +206,8 @@ static void memory_percent(who_in *w, row_in *r, union cell *to)
 
 static void used(who_in *w, row_in *r, union cell *to)
 {
-	to->f = (double)(r->t->resident_pages * (w->env.page_bytes / 1024) + r->t->swap_kb);
+	u64 resident_kb = r->t->resident_pages * (w->env.page_bytes / 1024);
+	to->f = (double)(resident_kb + r->t->swap_kb);
 }
 
 static void node(who_in *w, row_in *r, union cell *to)
