@@ -15,6 +15,8 @@ bench() { "$SONDE" bench probe "$@"; }
 # Links and events are taken away a moment after their descriptors are closed.
 nothing_left() { [ ! -e $list ] || ! grep -q do_prlimit $list; }
 cat $tracefs/uprobe_events >uprobes 2>/dev/null
+journals() { compgen -G '/run/sonde/ftrace/*.journal'; }
+journals >journals
 [ ! -e $switch ] || was=$(cat $switch)
 
 # value KEY KIND: of the JSON in ./all
@@ -45,7 +47,7 @@ ok $? "no probe is left in the kernel"
 # Other tests of the host have probes and journals at the same time; in a guest we are alone.
 if [ "$SONDE_GUEST" != host ]; then
 	is "$(cat $tracefs/uprobe_events 2>/dev/null)" "$(cat uprobes)" "nor in uprobe_events"
-	is "$(compgen -G '/run/sonde/ftrace/*.journal' | wc -l)" 0 "no journal is left"
+	is "$(journals)" "$(cat journals)" "no journal is left"
 fi
 [ ! -e $switch ] || is "$(cat $switch)" "$was" "debug.kprobes-optimization is as before"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# where: host 6.1
+# where: host
 # needs: root
 # timeout: 120
 # Rows of the acceptance matrix about counters: each asks its own question and compares with the file or tool it names.

@@ -37,7 +37,7 @@ gives "in and delete" 'global a, x = 7 probe begin { a[1] = 1; a[2] = 2; delete 
 0
 0"
 gives "statistics" 'global s, t probe begin { for (i = 1; i <= 4; i++) { s <<< i * 10; t[i % 2] <<< i } println(@count(s), " ", @sum(s), " ", @avg(s), " ", @min(s), " ", @max(s)) }
-probe begin { foreach (k in t+) println(k, ":", @count(t[k]), ",", @sum(t[k])) delete t; println(@count(t[1])) }' "4 100 25 10 40
+probe begin { foreach (k+ in t) println(k, ":", @count(t[k]), ",", @sum(t[k])) delete t; println(@count(t[1])) }' "4 100 25 10 40
 0:2,6
 1:2,4
 0"
