@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# where: host 6.1
+# where: host
 # needs: root
 # timeout: 120
 # `sonde what` against loads of known size, against the tools whose columns it has (their number lies between two readings of ours), and where
