@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# where: host
+# where: host 6.1
 # needs: root
 # timeout: 120
 # `sonde what` against loads of known size, against the tools whose columns it has (their number lies between two readings of ours), and where
@@ -130,7 +130,7 @@ if ! needs_or_skip "dstat: context switches since boot lie between two readings 
 	dstat -y --nocolor 1 1 >dstat.out 2>/dev/null # (its CSV has no lines where Python 3 runs it)
 	b=$(total sonde_sys_switches_total -y); u2=$(up)
 	# Four figures, or thousands with a k.
-	read -r x unit < <(tail -1 dstat.out | awk '{ v = $2; k = sub(/k$/, "", v) ? 1000 : 1; print v * k, k }')
+	read -r x unit <<<"$(tail -1 dstat.out | awk '{ v = $2; k = sub(/k$/, "", v) ? 1000 : 1; print v * k, k }')"
 	between "$(awk "BEGIN { print $a / ($u2 + 1) - $unit }")" "$x" "$(awk "BEGIN { print $b / ($u1 - 1) + $unit }")" \
 		"dstat: context switches since boot lie between two readings of ours"
 	u1=$(up)
