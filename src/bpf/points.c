@@ -31,8 +31,8 @@ int points_missing(struct points *p, const struct program_probe *probe, const ch
 		   struct diag *d)
 {
 	switch (p->program->config.missing_probes) {
-	case 0: diag_error(d, -ENOENT, "no place for %s: %s", probe->text, why); break;
-	case 1: diag_warn(d, "no place for %s: %s", probe->text, why); break;
+	case 0: diag_error(d, -ENOENT, "cannot attach to %s: %s", probe->text, why); break;
+	case 1: diag_warn(d, "cannot attach to %s: %s", probe->text, why); break;
 	default: return 0;
 	}
 	script_span(d, p->opts.script, probe->span_start, probe->span_len);
