@@ -2,18 +2,41 @@
 #include "cmd/app/app.h"
 #include "cmd/perf/perf.h"
 
+/* One a line, so that merges of two new commands do not conflict. */
+/* clang-format off */
 const struct command *const commands[] = {
-	&command_who,		&command_stack,	  &command_list,
-	&command_what,		&command_how,	  &command_record,
-	&command_report,	&command_stat,	  &command_script,
-	&command_annotate,	&command_flame,	  &command_export,
-	&command_diff,		&command_evlist,  &command_buildid_list,
-	&command_buildid_cache, &command_archive, &command_inject,
-	&command_data,		&command_probe,	  &command_ftrace,
-	&command_run,		&command_inspect, &command_doctor,
-	&command_perf_kallsyms, &command_bench,	  &command_workload,
-	&command_version,	&command_help,	  NULL,
+	&command_who,
+	&command_stack,
+	&command_list,
+	&command_what,
+	&command_how,
+	&command_record,
+	&command_report,
+	&command_stat,
+	&command_script,
+	&command_annotate,
+	&command_flame,
+	&command_export,
+	&command_diff,
+	&command_evlist,
+	&command_buildid_list,
+	&command_buildid_cache,
+	&command_archive,
+	&command_inject,
+	&command_data,
+	&command_probe,
+	&command_ftrace,
+	&command_run,
+	&command_inspect,
+	&command_doctor,
+	&command_perf_kallsyms,
+	&command_bench,
+	&command_workload,
+	&command_version,
+	&command_help,
+	NULL,
 };
+/* clang-format on */
 
 static const struct opt_example examples[] = {
 	{ "record -g -- make", "sample a command with its call stacks" },
