@@ -31,7 +31,7 @@ void diag_done(struct diag *d)
 	vec_for_each (&d->items, it)
 		item_done(it);
 	vec_free(&d->items);
-	*d = (struct diag){ .options = d->options };
+	*d = (struct diag){ .options = d->options, .recorder = d->recorder };
 }
 
 const char *diag_option(const struct diag *d, enum diag_option option)

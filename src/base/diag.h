@@ -57,6 +57,7 @@ struct diag {
 	VEC(struct diag_item) items;
 	size_t nr_errors;
 	const char *const *options; /* [DIAG_OPT_NR]; NULL: nobody has named them. Stays after diag_done() */
+	const char *recorder; /* what makes the recordings that are read, with arguments; NULL: `record`. Stays, too */
 };
 
 /* How a person writes it; "an option" where the diag carries no names. */

@@ -133,6 +133,8 @@ struct command {
 	void (*defaults)(void *opts);
 	bool mixed_words; /* words and options may be mixed (report FILE -g); else options end at the first word */
 	bool same_opts; /* a sub-command that fills the options struct of the one above, which may have options before the verb */
+	const struct command *takes; /* its options are known too, after the command's own; or NULL */
+	size_t takes_at; /* where its options struct is in that of this command, which sets its defaults */
 	const struct command *const *subs; /* sub-commands, NULL-terminated, or NULL */
 	const struct opt_example *elsewhere; /* verbs of the tool it follows: what helps instead; or NULL */
 	/* argv: the words after the options. Returns the exit status. */

@@ -37,7 +37,8 @@ static int open_fd(const char *path, struct diag *d)
 	int err = -errno;
 	(void)diag_error(d, err, "cannot open '%s': %s", path, strerror(-err));
 	if (err == -ENOENT)
-		diag_hint(d, "record one first: sonde record -g -- COMMAND");
+		diag_hint(d, "record one first: sonde %s",
+			  d && d->recorder ? d->recorder : "record -g -- COMMAND");
 	else if (err == -EACCES)
 		diag_hint(
 			d,

@@ -391,7 +391,10 @@ static int parse_and_run(struct app *app, const struct command *cmd, void *opts,
 			 char **argv)
 {
 	int first;
-	struct opt_set sets[] = { { cmd->opts, opts }, { app_common_rows, &app->common } };
+	void *taken = (char *)opts + cmd->takes_at;
+	struct opt_set sets[] = { { cmd->opts, opts },
+				  { cmd->takes ? cmd->takes->opts : NULL, taken },
+				  { app_common_rows, &app->common } };
 	int ret = opts_parse_sets(sets, ARRAY_SIZE(sets), cmd->mixed_words, argc, argv, &first,
 				  &app->diag);
 	app_decide(app);
@@ -403,8 +406,12 @@ static int parse_and_run(struct app *app, const struct command *cmd, void *opts,
 		strbuf_printf(&app->out, "%s\n", app->dialect->version);
 		return APP_DONE;
 	}
-	if (ret == 0)
-		return run_words(app, cmd, opts, argc - first, argv + first);
+	if (ret == 0) {
+		int status = run_words(app, cmd, opts, argc - first, argv + first);
+		if (cmd->takes)
+			opts_free(cmd->takes->opts, taken);
+		return status;
+	}
 	opts_help(cmd, app_common_rows, app->title, app->width, app_colours(app), &app->out);
 	return APP_DONE;
 }
