@@ -131,7 +131,7 @@ static s64 frame_of(struct side *s, u32 func)
 static bool has_mark(const struct frame_table *t, const u32 *row, u32 nr)
 {
 	for (u32 i = 0; i < nr; i++)
-		if (t->frames[row[i]].mode == FRAME_MARK)
+		if (t->frames[row[i]].mode == FRAME_MARK && t->frames[row[i]].offset != MARK_JOINED)
 			return true;
 	return false;
 }

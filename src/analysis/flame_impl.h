@@ -39,6 +39,13 @@ struct flame_sink {
 	struct flame_stacks all;
 };
 
+void flame_stacks_done(struct flame_stacks *s);
+/* Found, or made: its index, or -ENOMEM. */
+s64 flame_task_at(struct flame_stacks *s, s32 pid, s32 tid, u32 comm) must_check;
+s64 flame_entry_at(struct flame_stacks *s, u32 event, u32 task, u32 leaf, u32 chain) must_check;
+/* A new generation of ids (model/source.h). */
+int flame_carry(struct sink *k, struct carry *c) must_check;
+
 /* Numbers frames, tasks, trees and strings again, by what they are. */
 int flame_order(struct flame_build *b) must_check;
 

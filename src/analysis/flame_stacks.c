@@ -9,11 +9,10 @@
 
 enum { MAX_POINTS = 2 << 20, LEAST_TO_JOIN = MAX_POINTS / 16 };
 enum {
-	KEPT_STACKS = 2 << 20,
-	KEPT_TASKS = 1 << 15
-}; /* at most, from one generation of ids to the next */
+	ENTRIES_MAX = 1 << 19
+}; /* of all rounds; those of one task each are not bounded by how many chains there are */
 
-static void stacks_done(struct flame_stacks *s)
+void flame_stacks_done(struct flame_stacks *s)
 {
 	vec_free(&s->tasks);
 	dict_done(&s->task_of);
@@ -23,7 +22,7 @@ static void stacks_done(struct flame_stacks *s)
 	big_vec_free(&s->points);
 }
 
-static s64 task_at(struct flame_stacks *s, s32 pid, s32 tid, u32 comm)
+s64 flame_task_at(struct flame_stacks *s, s32 pid, s32 tid, u32 comm)
 {
 	u32 fresh = (u32)s->tasks.nr, got;
 	int err = dict_add(&s->task_of, (u64)(u32)tid << 32 | comm, fresh, &got);
@@ -52,7 +51,7 @@ static u32 *head_of(struct flame_stacks *s, u32 leaf, u32 chain)
 	return &h->list.at[id];
 }
 
-static s64 entry_at(struct flame_stacks *s, u32 event, u32 task, u32 leaf, u32 chain)
+s64 flame_entry_at(struct flame_stacks *s, u32 event, u32 task, u32 leaf, u32 chain)
 {
 	u32 *head = head_of(s, leaf, chain);
 	if (!head)
@@ -164,7 +163,7 @@ static int flame_shard_new(struct sink *k, unsigned index, const struct shard *s
 	return *state ? 0 : -ENOMEM;
 }
 
-/* Brings on its way what entry_at() will look at: first the head of the list, later the first entry. */
+/* Brings on its way what flame_entry_at() will look at: first the head of the list, later the first entry. */
 static void fetch_head(const struct flame_stacks *s, u32 chain)
 {
 	if (chain && chain < s->by_chain.list.nr)
@@ -202,15 +201,15 @@ static int flame_feed(struct sink *k, void *state, const struct batch *b)
 	for (size_t i = 0; i < b->nr; i++) {
 		const struct sample *from = &b->samples[i];
 		if (from->tid != last_tid || from->comm != last_comm) {
-			s64 got = task_at(s, from->pid, from->tid, from->comm);
+			s64 got = flame_task_at(s, from->pid, from->tid, from->comm);
 			if (got < 0)
 				return (int)got;
 			task = (u32)got;
 			last_tid = from->tid;
 			last_comm = from->comm;
 		}
-		s64 entry = entry_at(s, from->event, task, from->chain ? FRAME_NONE : from->leaf,
-				     from->chain);
+		s64 entry = flame_entry_at(s, from->event, task,
+					   from->chain ? FRAME_NONE : from->leaf, from->chain);
 		int err = entry < 0 ? (int)entry
 				    : add_point(s, (struct flame_point){ .time_ns = from->time_ns,
 									 .period = from->period,
@@ -241,7 +240,7 @@ static int merge_tasks(struct merging *m, u32 shard)
 		return -ENOMEM;
 	for (size_t i = 0; i < from->tasks.nr; i++) {
 		const struct flame_seen_task *t = &from->tasks.at[i];
-		s64 task = task_at(m->to, t->pid, t->tid, t->comm);
+		s64 task = flame_task_at(m->to, t->pid, t->tid, t->comm);
 		if (task < 0)
 			return (int)task;
 		map[i] = (u32)task;
@@ -392,12 +391,13 @@ static int add_stacks(struct flame_stacks *to, const struct sink_part *part)
 	for (size_t i = 0; i < from->entries.nr; i++) {
 		const struct flame_entry *e = &from->entries.at[i];
 		const struct flame_seen_task *t = &from->tasks.at[e->task];
-		s64 task = task_at(to, t->pid, t->tid, t->comm);
+		s64 task = flame_task_at(to, t->pid, t->tid, t->comm);
 		s64 entry =
 			task < 0 ? task
-				 : entry_at(to, e->event, (u32)task,
-					    part->map_frame ? part->map_frame[e->leaf] : e->leaf,
-					    part->map_chain ? part->map_chain[e->chain] : e->chain);
+				 : flame_entry_at(
+					   to, e->event, (u32)task,
+					   part->map_frame ? part->map_frame[e->leaf] : e->leaf,
+					   part->map_chain ? part->map_chain[e->chain] : e->chain);
 		if (entry < 0)
 			return (int)entry;
 		entry_map[i] = (u32)entry;
@@ -420,7 +420,7 @@ static int flame_merge(struct sink *k, const struct sink_part *parts, u32 nr, un
 		return add_stacks(&f->all, &parts[0]);
 	if (nr == 1) {
 		struct flame_stacks *from = parts[0].state;
-		stacks_done(&f->all);
+		flame_stacks_done(&f->all);
 		f->all = *from;
 		*from = (struct flame_stacks){ 0 };
 		return 0;
@@ -449,7 +449,7 @@ static int flame_merge(struct sink *k, const struct sink_part *parts, u32 nr, un
 
 static void flame_shard_free(struct sink *k, void *state)
 {
-	stacks_done(state);
+	flame_stacks_done(state);
 	free(state);
 }
 
@@ -459,121 +459,10 @@ static int flame_round_done(struct sink *k, const struct run_tables *t, const st
 	struct flame_sink *f = container_of(k, struct flame_sink, sink);
 	struct flame_stacks *s = &f->all;
 	atomic_store_explicit(&f->nr_points, 0, memory_order_relaxed); /* shards are empty again */
-	if (r->last || s->points.nr < max(s->join_at, 2 * (size_t)MAX_POINTS))
+	k->full = s->entries.nr > ENTRIES_MAX;
+	if (r->last || s->points.nr < max(s->join_at, (size_t)MAX_POINTS))
 		return 0;
 	join_points(s); /* no fewer than stacks remain: these have a bound of their own */
-	return 0;
-}
-
-/* ---- a new generation of ids ---- */
-
-struct weighed {
-	u64 weight;
-	u32 entry;
-};
-
-static int by_weight(const void *l, const void *r)
-{
-	const struct weighed *a = l, *b = r;
-	if (a->weight != b->weight)
-		return a->weight > b->weight ? -1 : 1;
-	return (a->entry > b->entry) - (a->entry < b->entry);
-}
-
-static struct weighed *new_weights(size_t nr)
-{
-	struct weighed *w = malloc((nr + 1) * sizeof(*w));
-	for (size_t i = 0; w && i < nr; i++)
-		w[i] = (struct weighed){ .entry = (u32)i };
-	return w;
-}
-
-/* Entries by what fell on them, heaviest first. */
-static struct weighed *weigh(const struct flame_stacks *s)
-{
-	struct weighed *w = new_weights(s->entries.nr);
-	for (size_t i = 0; w && i < s->points.nr; i++)
-		w[s->points.at[i].node].weight += s->points.at[i].period;
-	if (w && s->entries.nr)
-		qsort(w, s->entries.nr, sizeof(*w), by_weight);
-	return w;
-}
-
-/* Tasks, the same way. */
-static struct weighed *weigh_tasks(const struct flame_stacks *s)
-{
-	struct weighed *w = new_weights(s->tasks.nr);
-	for (size_t i = 0; w && i < s->points.nr; i++)
-		w[s->entries.at[s->points.at[i].node].task].weight += s->points.at[i].period;
-	if (w && s->tasks.nr)
-		qsort(w, s->tasks.nr, sizeof(*w), by_weight);
-	return w;
-}
-
-/* Where there are many, light ones are told apart by their names only. *ret: [task] -> new one. */
-static int carry_tasks(const struct flame_stacks *s, struct flame_stacks *to, struct carry *c,
-		       u32 *ret)
-{
-	_cleanup_free_ struct weighed *w = weigh_tasks(s);
-	int err = w ? 0 : -ENOMEM;
-	for (size_t i = 0; i < s->tasks.nr && !err; i++) {
-		const struct flame_seen_task *t = &s->tasks.at[w[i].entry];
-		bool light = i >= KEPT_TASKS;
-		s64 comm = light && COMM_IS_UNNAMED(t->comm) ? (s64)COMM_UNNAMED(0)
-							     : carry_string(c, t->comm);
-		s64 task = comm < 0 ? comm
-				    : task_at(to, light ? 0 : t->pid, light ? 0 : t->tid, (u32)comm);
-		err = (int)min(task, (s64)0);
-		ret[w[i].entry] = (u32)task;
-	}
-	return err;
-}
-
-/* Light stacks are no longer told apart: a frame says so. */
-static s64 carry_entry(struct flame_stacks *to, const struct flame_entry *e, u32 task, bool light,
-		       struct carry *c)
-{
-	static const struct frame joined = { .mode = FRAME_MARK, .offset = MARK_JOINED };
-	s64 chain = light ? CHAIN_NONE : carry_chain(c, e->chain);
-	s64 leaf = light ? frame_table_add(&c->fresh->frames, joined) : carry_frame(c, e->leaf);
-	if (chain < 0 || leaf < 0)
-		return -ENOMEM;
-	return entry_at(to, e->event, task, (u32)leaf, (u32)chain);
-}
-
-/*
- * The heaviest stacks stay, as many as leave room for new ones; of the others their weight does, by event and task. Points are as they
- * were.
- */
-static int flame_carry(struct sink *k, struct carry *c)
-{
-	struct flame_stacks *s = &container_of(k, struct flame_sink, sink)->all, fresh = { 0 };
-	_cleanup_free_ struct weighed *w = weigh(s);
-	_cleanup_free_ u32 *entry_map = malloc((s->entries.nr + 1) * sizeof(*entry_map));
-	_cleanup_free_ u32 *task_map = calloc(s->tasks.nr + 1, sizeof(*task_map));
-	int err = w && entry_map && task_map ? carry_tasks(s, &fresh, c, task_map) : -ENOMEM;
-	for (size_t i = 0; i < s->entries.nr && !err; i++) {
-		const struct flame_entry *e = &s->entries.at[w[i].entry];
-		s64 entry = carry_entry(&fresh, e, task_map[e->task], i >= KEPT_STACKS, c);
-		err = (int)min(entry, (s64)0);
-		entry_map[w[i].entry] = (u32)entry;
-	}
-	for (size_t i = 0; i < s->points.nr && !err; i++)
-		s->points.at[i].node = entry_map[s->points.at[i].node];
-	if (err) {
-		stacks_done(&fresh);
-		return err;
-	}
-	vec_free(&s->tasks);
-	dict_done(&s->task_of);
-	big_vec_free(&s->entries);
-	big_vec_free(&s->by_chain.list);
-	big_vec_free(&s->by_leaf.list);
-	memcpy(&s->tasks, &fresh.tasks, sizeof(s->tasks));
-	s->task_of = fresh.task_of;
-	memcpy(&s->entries, &fresh.entries, sizeof(s->entries));
-	s->by_chain = fresh.by_chain;
-	s->by_leaf = fresh.by_leaf;
 	return 0;
 }
 
@@ -599,7 +488,7 @@ void flame_sink_free(struct flame_sink *s)
 {
 	if (!s)
 		return;
-	stacks_done(&s->all);
+	flame_stacks_done(&s->all);
 	free(s);
 }
 

@@ -77,23 +77,44 @@ static s64 intern(struct carry *c, u64 key, const u32 *row, u32 nr)
 	return got > 0 && dict_put(&c->rows, hash, (u32)got) ? -ENOMEM : got;
 }
 
+/* The first frames of a chain under their new ids, with room for one more; NULL: no memory. */
+static u32 *carry_row(struct carry *c, const u32 *row, u32 nr)
+{
+	u32 *to = malloc((nr + 1ull) * sizeof(*to));
+	for (u32 i = 0; to && i < nr; i++) {
+		s64 frame = carry_frame(c, row[i]);
+		if (frame < 0) {
+			free(to);
+			return NULL;
+		}
+		to[i] = (u32)frame;
+	}
+	return to;
+}
+
 s64 carry_chain(struct carry *c, u32 id)
 {
 	if (!id || c->chains[id])
 		return c->chains[id];
 	u32 nr;
 	const u32 *row = chain_frames(&c->old->chains, id, &nr);
-	_cleanup_free_ u32 *to = malloc((nr + 1ull) * sizeof(*to));
-	if (!to)
-		return -ENOMEM;
-	for (u32 i = 0; i < nr; i++) {
-		s64 frame = carry_frame(c, row[i]);
-		if (frame < 0)
-			return frame;
-		to[i] = (u32)frame;
-	}
-	s64 got = intern(c, c->old->chains.chains[id].key, to, nr);
+	_cleanup_free_ u32 *to = carry_row(c, row, nr);
+	s64 got = to ? intern(c, c->old->chains.chains[id].key, to, nr) : -ENOMEM;
 	if (got > 0)
 		c->chains[id] = (u32)got;
 	return got;
+}
+
+/* No source looks for it: any key will do that is not of a chain. */
+s64 carry_cut_chain(struct carry *c, u32 id, u32 nr, struct frame end)
+{
+	u32 nr_old;
+	const u32 *row = chain_frames(&c->old->chains, id, &nr_old);
+	nr = min(nr, nr_old);
+	_cleanup_free_ u32 *to = carry_row(c, row, nr);
+	s64 last = to ? frame_table_add(&c->fresh->frames, end) : -ENOMEM;
+	if (last < 0)
+		return last;
+	to[nr] = (u32)last;
+	return intern(c, ~hash_bytes(to, (nr + 1) * sizeof(*to)), to, nr + 1);
 }

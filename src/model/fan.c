@@ -77,10 +77,12 @@ static int fan_round_done(struct sink *k, const struct run_tables *t, const stru
 {
 	const struct sink_fan *f = fan_of(k);
 	int enough = 0;
+	k->full = false;
 	for (unsigned i = 0; i < f->nr && enough >= 0; i++) {
 		const struct sink_ops *ops = f->parts[i]->ops;
 		int got = ops->round_done ? ops->round_done(f->parts[i], t, r) : 0;
 		enough = got < 0 ? got : max(enough, got);
+		k->full |= f->parts[i]->full;
 	}
 	return enough;
 }

@@ -170,6 +170,9 @@ struct carry {
 	const struct run_tables *old;
 	struct run_tables *fresh;
 	u32 *frames, *chains; /* [old id] -> new id, 0: not carried over so far */
+	/* A sink that carries no more chains, and frames in chains, leaves room for new ones; one that needs more gets it. */
+	u32 room_chains;
+	u64 room_pool;
 	struct dict rows; /* what a chain consists of -> new id: those of many short processes are alike */
 	/*
 	 * The catalogue starts over too, where the source can do that: its strings and images, and [old id] -> new id, 0: not carried over so
@@ -183,6 +186,8 @@ struct carry {
 /* The new id of a frame or chain that is still wanted, or -ENOMEM. */
 s64 carry_frame(struct carry *c, u32 id) must_check;
 s64 carry_chain(struct carry *c, u32 id) must_check;
+/* The outermost frames of a chain, so many, and one more that says what the others have become: chains that are cut alike are one. */
+s64 carry_cut_chain(struct carry *c, u32 id, u32 nr, struct frame end) must_check;
 /* The same for names (also one that is COMM_UNNAMED) and images; those of frames follow by themselves. */
 s64 carry_string(struct carry *c, u32 id) must_check;
 s64 carry_image(struct carry *c, u32 id) must_check;
@@ -220,6 +225,8 @@ struct sink_ops {
 struct sink {
 	const struct sink_ops *ops;
 	unsigned needs; /* ops->needs plus what this use of it asks for */
-	u32 max_chains; /* so many distinct chains make a new generation, with carry(); 0: some millions */
+	bool full; /* set in round_done(): it holds too much itself, and asks for a new generation */
+	u32 max_chains; /* so many distinct chains make a new generation, with carry(); 0: half a million */
+	u32 max_frames; /* the same of frames; 0: some millions */
 	u32 max_names; /* so many strings and images of the catalogue do; 0: some hundred thousand */
 };

@@ -1,15 +1,11 @@
 #include "session/stacks.h"
+#include "session/live_run.h"
 #include "session/recording.h"
-#include "session/named_run.h"
 #include "session/short_chains.h"
-#include "base/guard.h"
 #include "model/fan.h"
-#include "stream/rounds.h"
 
 #include <errno.h>
 #include <string.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -109,18 +105,12 @@ int stacks_load(struct symbols *sy, const struct stacks_opts *o, struct flame *f
 /* ---- live ---- */
 
 struct stacks_live {
-	struct source *src;
+	struct live_run live;
 	struct flame_sink *stacks;
 	struct annotate *hits; /* NULL: not wanted */
 	bool by_frame_pointer;
 	struct short_chains short_chains;
 	struct sink_fan fan;
-	struct named_run run;
-	struct diag diag; /* of the thread */
-	pthread_t thread;
-	bool started, joined;
-	int err;
-	u64 cost_ns;
 };
 
 struct stacks_live *stacks_live_new(const struct stacks_live_opts *o)
@@ -128,15 +118,13 @@ struct stacks_live *stacks_live_new(const struct stacks_live_opts *o)
 	struct stacks_live *l = calloc(1, sizeof(*l));
 	if (!l)
 		return NULL;
-	diag_init(&l->diag);
-	l->diag.options = o->option_names;
 	l->by_frame_pointer = o->by_frame_pointer;
 	short_chains_init(&l->short_chains, false);
-	if (!rounds_open(&(struct rounds_opts){ .fd = -1 }, &l->src)) {
+	if (!live_run_open(&l->live, &(struct live_run_opts){ .option_names = o->option_names })) {
 		l->stacks = flame_sink_new();
-		l->hits = o->hits ? annotate_new(NULL, &l->src->catalog) : NULL;
+		l->hits = o->hits ? annotate_new(NULL, &l->live.source->catalog) : NULL;
 	}
-	if (!l->src || !l->stacks || (o->hits && !l->hits)) {
+	if (!l->stacks || (o->hits && !l->hits)) {
 		stacks_live_free(l);
 		return NULL;
 	}
@@ -148,73 +136,44 @@ struct stacks_live *stacks_live_new(const struct stacks_live_opts *o)
 
 struct source *stacks_live_source(struct stacks_live *l)
 {
-	return l->src;
-}
-
-/* One worker: the others would each find every chain again in every round, and the recorder's subject needs its CPUs. */
-static void *live_main(void *arg)
-{
-	struct stacks_live *l = arg;
-	struct timespec ts;
-	named_run_begin(&l->run, l->src, NULL);
-	l->err = named_run_feed(&l->run, &l->fan.sink, 1, &l->diag);
-	rounds_refuse(l->src);
-	if (!clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts))
-		l->cost_ns = (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
-	return NULL;
+	return l->live.source;
 }
 
 int stacks_live_start(struct stacks_live *l)
 {
-	sigset_t all, old;
-	guard_sigmask(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the one who owns the loop */
-	int err = -pthread_create(&l->thread, NULL, live_main, l);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	l->started = !err;
-	return err;
-}
-
-static void join(struct stacks_live *l)
-{
-	if (!l->started || l->joined)
-		return;
-	rounds_end(l->src);
-	pthread_join(l->thread, NULL);
-	l->joined = true;
+	return live_run_start(&l->live, &l->fan.sink);
 }
 
 int stacks_live_end(struct stacks_live *l, struct symbols *sy, const struct stacks_opts *o,
 		    struct flame *f)
 {
 	struct flame_build b = { .flame = f, .by_comm = o->by_comm, .max_nodes = o->max_nodes };
-	join(l);
-	diag_join(sy->diag, &l->diag);
-	int err = l->started ? l->err : -ESRCH;
+	struct named_run *run = &l->live.run;
+	int err = live_run_end(&l->live);
+	diag_join(sy->diag, &l->live.diag);
 	if (err)
 		return err;
-	l->run.names = recording_names(sy, l->src, o->symbols);
-	l->run.own_names = true;
-	err = l->run.names ? named_run_resolve(&l->run, symbols_want(o->symbols) | WANT_LINE)
-			   : -ENOMEM;
+	run->names = recording_names(sy, run->src, o->symbols);
+	run->own_names = true;
+	err = run->names ? named_run_resolve(run, symbols_want(o->symbols) | WANT_LINE) : -ENOMEM;
 	if (!err)
-		err = add_side(&b, l->stacks, &l->run, NULL);
+		err = add_side(&b, l->stacks, run, NULL);
 	if (!err)
 		err = flame_build_finish(&b);
 	flame_build_done(&b);
 	if (!err && l->by_frame_pointer)
-		short_chains_note(&l->short_chains, &l->src->catalog, sy->opener, sy->diag);
+		short_chains_note(&l->short_chains, &run->src->catalog, sy->opener, sy->diag);
 	return err;
 }
 
 u64 stacks_live_cost_ns(const struct stacks_live *l)
 {
-	return l->cost_ns;
+	return l->live.cost_ns;
 }
 
 struct annotate *stacks_live_hits(struct stacks_live *l, const struct frame_table **frames)
 {
-	*frames = &l->run.tables.frames;
+	*frames = &l->live.run.tables.frames;
 	return l->hits;
 }
 
@@ -222,13 +181,10 @@ void stacks_live_free(struct stacks_live *l)
 {
 	if (!l)
 		return;
-	join(l);
-	named_run_done(&l->run);
+	(void)!live_run_end(&l->live); /* its sinks go first */
 	flame_sink_free(l->stacks);
 	annotate_free(l->hits);
 	short_chains_done(&l->short_chains);
-	if (l->src)
-		l->src->ops->close(l->src);
-	diag_done(&l->diag);
+	live_run_close(&l->live);
 	free(l);
 }

@@ -464,8 +464,10 @@ static int idle_ms(const struct rounds *r)
 static int wait_for_round(struct rounds *r, struct diag *d)
 {
 	int err = take_all(r), ms = -1;
-	while (!err && !r->ended && !is_due(r) && (ms = idle_ms(r))) {
-		if (!r->ended && more_waits(r, ms))
+	/* What is there is read, also where the time for a round without data has come. */
+	while (!err && !r->ended && !is_due(r) && ms) {
+		ms = idle_ms(r);
+		if (more_waits(r, ms))
 			err = read_more(r, d);
 		if (!err)
 			err = take_all(r);

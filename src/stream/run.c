@@ -4,13 +4,14 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 /*
- * Tables of a run with rounds that exceed this are too large: a new generation begins. Some hundred megabytes, with room for a round
+ * Tables of a run with rounds that exceed this are too large: a new generation begins. Some ten megabytes, with room for a round
  * before tables double.
  */
-enum { CHAINS_MAX = 3 << 20, POOL_MAX = 48 << 20, FRAMES_MAX = 6 << 20, NAMES_MAX = 1 << 18 };
+enum { CHAINS_MAX = 450000, POOL_MAX = 14 << 20, FRAMES_MAX = 900000, NAMES_MAX = 1 << 18 };
 
 /* With fewer workers than this, taking the others into the first costs less than dealing all of them to piles. */
 enum { MERGE_MIN = 4 };
@@ -29,7 +30,9 @@ struct run_state {
 	unsigned nr;
 	const struct frame_table *known; /* NULL: every shard starts empty */
 	struct run_tables *seed; /* of the rounds before: the first shard goes on with them; NULL: none */
-	size_t names_at; /* so many strings and images, of a source with rounds, make a new generation */
+	/* Of a source with rounds: so much makes a new generation. What stays may be much all the same: not before there is twice as much. */
+	size_t names_at, chains_at, frames_at;
+	u64 pool_at;
 	atomic_bool stop; /* somebody failed: do not start another block */
 };
 
@@ -317,10 +320,21 @@ static int run_once(struct run_state *r, struct run_tables *ret, struct diag *d)
 	return err ? err : round_done(r, ret, &(struct round){ .until = UINT64_MAX, .last = true });
 }
 
-static bool too_large(const struct run_tables *t, const struct sink *k)
+static u32 most_chains(const struct sink *k)
 {
-	return t->chains.nr > (k->max_chains ? k->max_chains : (u32)CHAINS_MAX) ||
-	       t->chains.nr_pool > POOL_MAX || t->frames.nr > FRAMES_MAX;
+	return k->max_chains ? k->max_chains : (u32)CHAINS_MAX;
+}
+
+static u32 most_frames(const struct sink *k)
+{
+	return k->max_frames ? k->max_frames : (u32)FRAMES_MAX;
+}
+
+static bool tables_too_large(const struct run_state *r, const struct run_tables *t)
+{
+	return t->chains.nr > max((size_t)most_chains(r->sink), r->chains_at) ||
+	       t->chains.nr_pool > max((u64)POOL_MAX, r->pool_at) ||
+	       t->frames.nr > max((size_t)most_frames(r->sink), r->frames_at);
 }
 
 static bool can_recycle(struct source *src)
@@ -360,7 +374,10 @@ static void end_catalog(struct carry *c, struct catalog *to, int err)
 int run_tables_recycle(struct run_tables *t, struct sink *sink, struct source *src)
 {
 	struct run_tables fresh = { 0 };
-	struct carry c = { .old = t, .fresh = &fresh };
+	struct carry c = { .old = t,
+			   .fresh = &fresh,
+			   .room_chains = most_chains(sink) / 2,
+			   .room_pool = POOL_MAX / 2 };
 	c.frames = calloc(t->frames.nr + 1ull, sizeof(*c.frames));
 	c.chains = calloc(t->chains.nr + 1ull, sizeof(*c.chains));
 	int err = c.frames && c.chains ? frame_table_init(&fresh.frames) : -ENOMEM;
@@ -387,7 +404,6 @@ static size_t nr_names(const struct source *src)
 	return (size_t)src->catalog.strings.nr + src->catalog.images.nr + src->catalog.last_comm.nr;
 }
 
-/* What stays of them may be much all the same: not before there are twice as many. */
 static bool names_too_large(const struct run_state *r)
 {
 	u32 most = r->sink->max_names ? r->sink->max_names : (u32)NAMES_MAX;
@@ -403,10 +419,15 @@ static int end_tables(struct run_state *r, struct run_tables *t, const struct ro
 		run_tables_done(t);
 		return 0;
 	}
-	if (!r->sink->ops->carry || (!too_large(t, r->sink) && !names_too_large(r)))
+	if (!r->sink->ops->carry ||
+	    (!r->sink->full && !tables_too_large(r, t) && !names_too_large(r)))
 		return 0;
 	int err = run_tables_recycle(t, r->sink, r->src);
+	r->sink->full = false;
 	r->names_at = 2 * nr_names(r->src);
+	r->chains_at = 2 * (size_t)t->chains.nr;
+	r->pool_at = 2 * t->chains.nr_pool;
+	r->frames_at = 2 * (size_t)t->frames.nr;
 	return err;
 }
 
@@ -422,16 +443,23 @@ static int run_round(struct run_state *r, struct run_tables *ret, const struct r
 	return enough ? enough : end_tables(r, ret, round);
 }
 
-static int run_rounds(struct run_state *r, struct run_tables *ret, struct diag *d)
+/* 1: the next round was run, 0: there is none; 2: it was run, and the sink has seen enough; or negative errno. */
+static int step(struct run_state *r, struct run_tables *ret, struct diag *d)
 {
 	struct round round;
-	int err = r->src->ops->prepare(r->src, r->sink->needs, d), got = 1;
-	while (!err && (got = r->src->ops->next_round(r->src, &round, d)) > 0)
-		err = run_round(r, ret, &round, d);
-	if (!err)
-		err = min(got, 0);
-	finish(r, min(err, 0), d);
-	return err;
+	int got = r->src->ops->next_round(r->src, &round, d);
+	int err = got > 0 ? run_round(r, ret, &round, d) : got;
+	return err < 0 ? err : got ? 1 + err : 0;
+}
+
+static int run_rounds(struct run_state *r, struct run_tables *ret, struct diag *d)
+{
+	int got = r->src->ops->prepare(r->src, r->sink->needs, d);
+	if (!got)
+		while ((got = step(r, ret, d)) == 1)
+			;
+	finish(r, min(got, 0), d);
+	return min(got, 0);
 }
 
 /* The caller asks them for names, also when no round came. */
@@ -450,6 +478,47 @@ int stream_run(struct source *src, struct sink *sink, unsigned workers, struct r
 	end_workers(&r);
 	err = min(err, 0); /* 1: the sink has seen enough */
 	return err ? err : have_tables(ret);
+}
+
+struct stream_steps {
+	struct run_state run;
+	struct run_tables *tables;
+	struct diag *diag;
+	bool over;
+};
+
+struct stream_steps *stream_steps_begin(struct source *src, struct sink *sink,
+					struct run_tables *tables, struct diag *d)
+{
+	struct stream_steps *s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	*tables = (struct run_tables){ 0 };
+	*s = (struct stream_steps){ .run = { .src = src, .sink = sink, .nr = 1 },
+				    .tables = tables,
+				    .diag = d };
+	int err = src->ops->prepare(src, sink->needs, d);
+	if (!err)
+		return s;
+	free(s);
+	errno = -err;
+	return NULL;
+}
+
+int stream_step(struct stream_steps *s)
+{
+	int got = s->over ? 0 : step(&s->run, s->tables, s->diag);
+	if (got != 1 && !s->over)
+		finish(&s->run, min(got, 0), s->diag);
+	s->over |= got != 1;
+	return min(got, 1);
+}
+
+void stream_steps_end(struct stream_steps *s)
+{
+	if (s)
+		end_workers(&s->run);
+	free(s);
 }
 
 int stream_run_named(struct source *src, struct sink *sink, unsigned workers,
