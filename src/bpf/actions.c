@@ -91,14 +91,19 @@ static s64 field_or(const struct record *r, u32 i, s64 otherwise)
 	return value_int(t->fields[i].type, r->fields + t->fields[i].offset);
 }
 
-/* key: of the only row to print, or NULL: all. */
-static int print_map(struct actions *a, u32 map, const struct map_print *p, const void *key)
+/* key: of the only row to print, or NULL: all; unless_zero: then nothing is printed. */
+static int print_map(struct actions *a, u32 map, const struct map_print *p, const void *key,
+		     bool unless_zero)
 {
 	struct map_rows rows;
 	const struct program_map *m = &a->program->maps.at[map];
 	int rc = map_rows_read(&rows, m, a->loaded->maps[map], a->loaded->nr_cpus);
 	if (rc)
 		return rc;
+	if (unless_zero && map_rows_are_zero(&rows)) {
+		map_rows_done(&rows);
+		return 0;
+	}
 	if (key)
 		map_rows_keep(&rows, key);
 	rc = map_rows_sort_by(&rows, p->order);
@@ -132,6 +137,8 @@ static void do_map(struct actions *a, const struct record *r)
 	int fd = a->loaded->maps[map];
 	if (r->action->kind == PROGRAM_CLEAR) {
 		map_error(a, "clear", map, map_clear(m, fd, a->loaded->nr_cpus));
+		if (map < 64)
+			a->cleared |= 1ull << map;
 	} else if (r->action->kind == PROGRAM_ZERO) {
 		map_error(a, "zero", map, map_zero(m, fd, a->loaded->nr_cpus));
 	} else {
@@ -140,7 +147,7 @@ static void do_map(struct actions *a, const struct record *r)
 				       .order = r->action };
 		const struct program_type *t = &r->action->record;
 		const void *key = t->nr > 2 ? r->fields + t->fields[2].offset : NULL;
-		map_error(a, "print", map, print_map(a, map, &p, key));
+		map_error(a, "print", map, print_map(a, map, &p, key, false));
 	}
 }
 
@@ -317,8 +324,11 @@ int actions_print_maps(struct actions *a)
 	_cleanup_free_ u32 *order = user_maps(a->program, &nr);
 	int rc = order ? 0 : -ENOMEM;
 	const struct map_print all = { 0 };
-	for (u32 i = 0; !rc && i < nr; i++)
-		rc = print_map(a, order[i], &all, NULL);
+	for (u32 i = 0; !rc && i < nr; i++) {
+		bool cleared = order[i] < 64 && a->cleared >> order[i] & 1;
+		rc = print_map(a, order[i], &all, NULL,
+			       cleared && a->program->maps.at[order[i]].is_scalar);
+	}
 	return rc;
 }
 

@@ -21,6 +21,7 @@ struct actions {
 	bool exit; /* exit() was called: the run is over */
 	s32 status; /* that it was called with */
 	u64 nr_records, nr_bad; /* handled; not understood */
+	u64 cleared; /* bits of the first 64 maps that clear() was called for: without keys they are not printed while they are zero */
 };
 
 /* A record of the ring, as ring_fn: 0, 1 after exit(). ctx: a struct actions. */

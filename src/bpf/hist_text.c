@@ -73,7 +73,7 @@ static void add_bound(s64 v, bool binary, struct strbuf *to)
 		strbuf_char(to, letters[unit]);
 }
 
-static void add_range(const struct program_type *t, u32 bucket, struct strbuf *to)
+static void add_range(const struct program_type *t, u32 bucket, bool single, struct strbuf *to)
 {
 	s64 low, high;
 	hist_range(t, bucket, &low, &high);
@@ -86,7 +86,7 @@ static void add_range(const struct program_type *t, u32 bucket, struct strbuf *t
 		strbuf_char(to, '[');
 		add_bound(low, binary, to);
 		strbuf_str(to, ", ...)");
-	} else if (low == high && !is_linear(t)) {
+	} else if (low == high && (single || !is_linear(t))) {
 		strbuf_char(to, '[');
 		add_bound(low, binary, to);
 		strbuf_char(to, ']');
@@ -119,14 +119,15 @@ static struct extent extent_of(const struct program_type *t, const u64 *buckets)
 	return e;
 }
 
-void hist_text(const struct program_type *t, const u64 *buckets, u64 div, struct strbuf *to)
+void hist_text(const struct program_type *t, const u64 *buckets, u64 div, bool single,
+	       struct strbuf *to)
 {
 	struct extent e = extent_of(t, buckets);
 	struct strbuf range;
 	strbuf_init(&range);
 	for (u32 i = e.first; i < e.end; i++) {
 		strbuf_reset(&range);
-		add_range(t, i, &range);
+		add_range(t, i, single, &range);
 		u64 count = buckets[i] / max(div, (u64)1);
 		u32 bar = (u32)((double)buckets[i] / (double)e.most * BAR_WIDTH);
 		strbuf_printf(to, "%-16s%8llu |", strbuf_cstr(&range), (unsigned long long)count);

@@ -17,6 +17,12 @@ static bool is_stats(const struct program_type *t)
 	return t->kind == PROGRAM_AVG || t->kind == PROGRAM_STATS;
 }
 
+/* Of several lines, below its name. */
+static bool is_picture(const struct program_type *t)
+{
+	return is_hist(t) || t->kind == PROGRAM_TSERIES;
+}
+
 /* Whether rows are in the order of their values. */
 static bool is_ordered_by_value(const struct program_type *t)
 {
@@ -112,6 +118,14 @@ void map_rows_keep(struct map_rows *r, const void *key)
 	r->nr = kept;
 }
 
+bool map_rows_are_zero(const struct map_rows *r)
+{
+	for (size_t i = 0; i < (size_t)r->nr * r->value_size; i++)
+		if (r->values[i])
+			return false;
+	return true;
+}
+
 static void quantile_text(const struct program_type *t, const u64 *buckets, struct strbuf *to)
 {
 	strbuf_printf(to, "count %llu", (unsigned long long)hist_total(buckets, hist_nr(t)));
@@ -144,7 +158,7 @@ void map_value_text(const struct value_style *s, const struct program_type *t, c
 {
 	if (is_hist(t)) {
 		strbuf_char(to, '\n');
-		hist_text(t, value, div, to);
+		hist_text(t, value, div, !s->old_layout, to);
 	} else if (t->kind == PROGRAM_TSERIES) {
 		strbuf_char(to, '\n');
 		series_text(s, t, value, to);
@@ -176,9 +190,11 @@ struct chosen {
 	u32 first, end;
 };
 
-static struct chosen choose(const struct map_rows *r, const struct map_print *p)
+static struct chosen choose(const struct map_rows *r, const struct value_style *s,
+			    const struct map_print *p)
 {
-	bool all = !p->top || p->top >= r->nr || r->map->value->kind == PROGRAM_STATS;
+	bool all = !p->top || p->top >= r->nr ||
+		   (s->old_layout && r->map->value->kind == PROGRAM_STATS);
 	return (struct chosen){ .first = all ? 0 : r->nr - p->top, .end = r->nr };
 }
 
@@ -208,7 +224,7 @@ void map_rows_text(const struct map_rows *r, const struct value_style *s, const 
 		   struct strbuf *to)
 {
 	const struct program_map *m = r->map;
-	struct chosen c = choose(r, p);
+	struct chosen c = choose(r, s, p);
 	bool any = false;
 	bool down = p->order && p->order->sort.descending;
 	for (u32 i = c.first; i < c.end; i++) {
@@ -222,11 +238,13 @@ void map_rows_text(const struct map_rows *r, const struct value_style *s, const 
 			value_key_text(s, m->key, key_at(r, row), ", ", to);
 			strbuf_char(to, ']');
 		}
-		strbuf_str(to, ": ");
+		strbuf_char(to, ':');
+		if (s->old_layout || !is_picture(m->value))
+			strbuf_char(to, ' ');
 		row_value_text(r, s, p, row, to);
 		strbuf_char(to, '\n');
 	}
-	if (any && is_stats(m->value))
+	if (any && s->old_layout && is_stats(m->value))
 		strbuf_char(to, '\n');
 }
 
@@ -273,7 +291,7 @@ static const char *json_type(const struct program_type *t)
 static void json_rows(const struct map_rows *r, const struct value_style *s,
 		      const struct map_print *p, struct json *j)
 {
-	struct chosen c = choose(r, p);
+	struct chosen c = choose(r, s, p);
 	struct strbuf key;
 	strbuf_init(&key);
 	json_object(j);

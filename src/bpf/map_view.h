@@ -32,6 +32,7 @@ void map_value_join(const struct program_type *t, const void *cpus, u32 nr_cpus,
 int map_rows_sort(struct map_rows *r) must_check;
 /* By what the sort of the action says first. */
 int map_rows_sort_by(struct map_rows *r, const struct program_action *action) must_check;
+bool map_rows_are_zero(const struct map_rows *r);
 /* Leaves only the row of the key. */
 void map_rows_keep(struct map_rows *r, const void *key);
 

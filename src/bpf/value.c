@@ -237,7 +237,9 @@ void value_text(const struct value_style *s, const struct program_type *t, const
 	case PROGRAM_TIMESTAMP: value_time(s, t->format, load(data, 8), to); break;
 	case PROGRAM_AVG: strbuf_s64(to, (s64)average(data)); break;
 	case PROGRAM_STATS:
-		strbuf_printf(to, "count %llu, average %lld, total %lld",
+		strbuf_printf(to,
+			      s->old_layout ? "count %llu, average %lld, total %lld"
+					    : "{ .count = %llu, .average = %lld, .total = %lld }",
 			      (unsigned long long)load((const u8 *)data + 8, 8),
 			      (long long)average(data), (long long)load(data, 8));
 		break;

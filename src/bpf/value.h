@@ -18,6 +18,7 @@ struct value_style {
 	u64 boot_to_wall_ns; /* what to add to CLOCK_BOOTTIME for the time of day */
 	u32 stack_indent; /* blanks before a frame: 8 in values, 4 in keys */
 	bool hex; /* integers */
+	bool old_layout; /* as bpftrace 0.17 prints averages, statistics and the heads of pictures; else as 0.27 */
 };
 
 /* Of 1, 2, 4 or 8 bytes, extended by its sign; a bitfield's bits. */

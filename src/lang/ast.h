@@ -59,6 +59,7 @@ struct node {
 	u8 op; /* enum token_kind */
 	bool is_unsigned;
 	bool unused; /* of an expression: nobody takes the value */
+	bool warned; /* about it, once */
 	u32 start, len; /* in the script */
 	struct node *next; /* in a list */
 	struct node *a, *b, *c, *list;
@@ -124,4 +125,5 @@ struct script {
 	struct cdef_constant *constants;
 	struct cdef_enum *enums;
 	struct cdef_alias *aliases;
+	bool uses_ksym; /* then func is a symbol, too, so that both fit into one map */
 };

@@ -28,15 +28,15 @@ static struct value lower_syscall_name(struct lower *l, struct node *n)
 		l->err = -ENOMEM;
 		return value_imm(0);
 	}
-	/* The last row is for what is outside of the table: it stays empty. */
+	/* The last row is for what is outside of the table. */
+	static const char unknown[SYSCALL_SIZE] = "Unknown syscall";
 	u32 nr = 0;
 	for (u32 i = 0; i < SYSCALL_ROWS - 1; i++) {
 		const char *name = l->in->ops->syscall_name(l->in->ctx, i);
-		if (!name)
-			continue;
-		strncpy(names[i], name, SYSCALL_SIZE - 1);
-		nr = i + 1;
+		strncpy(names[i], name ? name : unknown, SYSCALL_SIZE - 1);
+		nr = name ? i + 1 : nr;
 	}
+	memcpy(names[nr], unknown, SYSCALL_SIZE);
 	u32 off = lower_data(l, names, (nr + 1) * SYSCALL_SIZE);
 	int r = ir_reg(ir), at = ir_reg(ir), inside = ir_label(ir);
 	ir_mov(ir, r, lower_reg(l, n->list));

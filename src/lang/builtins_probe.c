@@ -299,7 +299,7 @@ static const struct program_type *check_func(struct checker *c, struct node *n)
 		check_fail(c, n, -EINVAL, "%s is not at a function", p->text);
 		return NULL;
 	}
-	if (kernel && has_glob(c->program, c->block))
+	if (kernel && (c->script->uses_ksym || has_glob(c->program, c->block)))
 		return type_plain(c->arena, PROGRAM_KSYM, 8);
 	if (p->is_glob || !p->name) {
 		check_fail(c, n, -ENOTSUP, "func is not supported for %s yet", p->text);

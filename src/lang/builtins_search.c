@@ -76,11 +76,12 @@ static struct value lower_search(struct lower *l, struct node *n)
 		ir_imm(ir, found, 1);
 	}
 	ir_place_label(ir, end);
+	lower_forget(l, found);
 	return value_of(found);
 }
 
 /* Texts for the numbers from 0 on, in rows of the same size. */
-enum { ERROR_ROWS = 134, ERROR_SIZE = 56, SIGNAL_ROWS = 65, SIGNAL_SIZE = 16 };
+enum { ERROR_ROWS = 135, ERROR_SIZE = 56, SIGNAL_ROWS = 66, SIGNAL_SIZE = 16 };
 
 static const struct program_type *check_text_of(struct checker *c, struct node *n)
 {
@@ -89,15 +90,15 @@ static const struct program_type *check_text_of(struct checker *c, struct node *
 					: NULL;
 }
 
-/* Row 0 is for what is outside of the table. */
+/* The last of the rows is for what is outside of the table. */
 static struct value pick_row(struct lower *l, struct node *n, const char *rows, u32 nr, u32 size)
 {
 	struct ir *ir = l->ir;
 	int r = ir_reg(ir), at = ir_reg(ir), inside = ir_label(ir);
 	u32 off = lower_data(l, rows, nr * size);
 	ir_mov(ir, r, lower_reg(l, n->list));
-	ir_if_imm(ir, BPF_JLT, r, nr, inside);
-	ir_imm(ir, r, 0);
+	ir_if_imm(ir, BPF_JLT, r, nr - 1, inside);
+	ir_imm(ir, r, nr - 1);
 	ir_place_label(ir, inside);
 	ir_alu_imm(ir, BPF_MUL, r, size);
 	ir_map_value(ir, at, l->shared->data, off);
@@ -109,8 +110,8 @@ static struct value lower_strerror(struct lower *l, struct node *n)
 {
 	char rows[ERROR_ROWS][ERROR_SIZE] = { { 0 } };
 	for (int i = 0; i < ERROR_ROWS; i++) {
-		const char *text = strerrordesc_np(i);
-		strncpy(rows[i], text ? text : "", ERROR_SIZE - 1);
+		const char *text = i < ERROR_ROWS - 1 ? strerrordesc_np(i) : NULL;
+		strncpy(rows[i], text ? text : "Unknown error", ERROR_SIZE - 1);
 	}
 	return pick_row(l, n, rows[0], ERROR_ROWS, ERROR_SIZE);
 }
@@ -118,7 +119,7 @@ static struct value lower_strerror(struct lower *l, struct node *n)
 static struct value lower_signal_name(struct lower *l, struct node *n)
 {
 	char rows[SIGNAL_ROWS][SIGNAL_SIZE] = { { 0 } };
-	for (int i = 1; i < SIGNAL_ROWS; i++) {
+	for (int i = 1; i < SIGNAL_ROWS - 1; i++) {
 		const char *text = sigabbrev_np(i);
 		if (text) {
 			memcpy(rows[i], "SIG", 3);

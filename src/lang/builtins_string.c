@@ -14,6 +14,13 @@ static const struct program_type *check_strcap(struct checker *c, struct node *n
 		return NULL;
 	if (s->type->kind != PROGRAM_STRING)
 		return check_wrong(c, s, "strcap() takes a string, not a value of type %s", s->type);
+	if (!s->next) { /* how much it can hold */
+		n->number = s->kind == NODE_STRING ? s->number + 1 : s->type->size;
+		n->kind = NODE_INT;
+		n->list = NULL;
+		n->nr = 0;
+		return &type_s64;
+	}
 	if (!check_constant(c, s->next, &len) || len < 0 || len >= 1 << 16) {
 		check_fail(c, s->next, -EINVAL, "the length is a constant from 0 to 65535");
 		return NULL;
@@ -93,6 +100,7 @@ static struct value lower_concat(struct lower *l, struct node *n)
 		return value_imm(0);
 	ir_lea(l->ir, from, v.reg, v.off);
 	int len = length_of(l, to, first);
+	lower_forget(l, len);
 	ir_if_imm(l->ir, BPF_JLT, len, first, fits);
 	ir_imm(l->ir, len, first - 1);
 	ir_place_label(l->ir, fits);
@@ -171,6 +179,7 @@ static struct value lower_memcmp(struct lower *l, struct node *n)
 	ir_alu_imm(ir, BPF_ADD, i, 1);
 	ir_if_imm(ir, BPF_JLT, i, len, again);
 	ir_place_label(ir, end);
+	lower_forget(l, x);
 	return value_of(x);
 }
 
@@ -188,7 +197,8 @@ static struct value lower_default_length(struct lower *l, struct node *n)
 }
 
 static const struct builtin rows[] = {
-	{ "strcap", 2, 2, 0, check_strcap, lower_strcap, NULL, "string cut to a length" },
+	{ "strcap", 1, 2, 0, check_strcap, lower_strcap, NULL,
+	  "string cut to a length; without one, how much the string can hold" },
 	{ "str_concat", 2, 2, 0, check_concat, lower_concat, NULL, "two strings joined" },
 	{ "memcmp", 3, 3, 0, check_memcmp, lower_memcmp, NULL,
 	  "0 where bytes are the same, else which is less" },

@@ -21,6 +21,11 @@ static const struct program_type *check_str(struct checker *c, struct node *n)
 		return type_string(c->arena, (u32)strlen(param_text(c->in, n->list)) + 1);
 	if (!n->list->type)
 		return NULL;
+	if (n->list->type->kind == PROGRAM_STRING && n->nr == 2) { /* only cut */
+		n->text = "strcap";
+		n->builtin = builtin_find(n->text);
+		return n->builtin->check(c, n);
+	}
 	if (n->list->type->kind == PROGRAM_STRING)
 		return n->list->type;
 	if (!check_number(c, n->list) || (n->nr == 2 && !check_number(c, n->list->next)))
@@ -96,12 +101,15 @@ static const struct program_type *check_buf(struct checker *c, struct node *n)
 		n->number = n->list->type->size;
 		return type_plain(c->arena, PROGRAM_BUFFER, 4 + n->list->type->size);
 	}
+	bool text = n->list->type->kind == PROGRAM_STRING;
 	if (n->nr != 2) {
 		check_fail(c, n, -EINVAL, "buf() needs a length");
 		return NULL;
 	}
-	if (!check_number(c, n->list) || !check_number(c, n->list->next))
+	if ((!text && !check_number(c, n->list)) || !check_number(c, n->list->next))
 		return NULL;
+	if (text)
+		len = min(len, (s64)n->list->type->size);
 	s64 known;
 	if (check_constant(c, n->list->next, &known)) {
 		if (known < 1 || known > 1 << 15) {
@@ -204,6 +212,7 @@ static struct value lower_strlen(struct lower *l, struct node *n)
 	ir_alu_imm(ir, BPF_ADD, i, 1);
 	ir_if_imm(ir, BPF_JLT, i, size, again);
 	ir_place_label(ir, end);
+	lower_forget(l, i);
 	return value_of(i);
 }
 

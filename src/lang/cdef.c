@@ -216,13 +216,15 @@ static void parse_typedef(struct parser *p)
 
 void cdef_parse(struct parser *p)
 {
+	bool is_typedef = parse_word(p, "typedef");
 	if (parse_word(p, "enum"))
 		parse_enum(p);
-	else if (parse_word(p, "typedef"))
+	else if (is_typedef)
 		parse_typedef(p);
 	else
 		(void)parse_struct(p);
-	if (!p->err)
+	/* After a '}' it may be missing. */
+	if (!p->err && (is_typedef || p->t.kind == TOKEN_SEMI))
 		parse_expect(p, TOKEN_SEMI, "';' after the definition");
 }
 

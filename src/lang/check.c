@@ -156,7 +156,11 @@ bool check_constant(const struct checker *c, const struct node *n, s64 *ret)
 	case NODE_PARAM_COUNT: *ret = count_params(c->in); return true;
 	case NODE_SIZEOF:
 	case NODE_OFFSETOF: *ret = n->number; return n->type != NULL;
-	case NODE_UNARY: return check_constant(c, n->a, &a) && fold_unary(n->op, a, ret);
+	case NODE_UNARY:
+		if (!check_constant(c, n->a, &a) || !fold_unary(n->op, a, ret))
+			return false;
+		*ret = n->type ? check_fit(*ret, n->type) : *ret;
+		return true;
 	case NODE_BINARY:
 		return n->a->type && n->b->type && type_is_number(n->a->type) &&
 		       type_is_number(n->b->type) && check_constant(c, n->a, &a) &&
@@ -288,7 +292,11 @@ static const struct program_type *check_unary(struct checker *c, struct node *n)
 		return NULL;
 	if (n->op == TOKEN_NOT)
 		return &type_bool;
-	return n->op == TOKEN_SUB || t->is_signed ? &type_s64 : &type_u64;
+	bool is_long = t->is_signed && t->size == 8 && !check_is_literal(n->a);
+	/* As bpftrace 0.27: bits of what is shorter, and of numbers that are written, have no sign. */
+	return n->op == TOKEN_SUB || is_long ? &type_s64
+	       : t->kind == PROGRAM_INT	     ? type_int(t->size, false)
+					     : &type_u64;
 }
 
 static const struct program_type *compare_type(struct checker *c, struct node *n)
@@ -314,11 +322,44 @@ static const struct program_type *compare_type(struct checker *c, struct node *n
 	return NULL;
 }
 
+/* 64 bits without a sign, whose upper half is negative for whoever takes it as signed; constants are known to be in the lower one. */
+static bool is_wide(const struct checker *c, const struct node *n)
+{
+	s64 v;
+	return n->type->kind == PROGRAM_INT && n->type->size == 8 && !n->type->is_signed &&
+	       !(check_constant(c, n, &v) && v >= 0);
+}
+
+static bool may_be_negative(const struct checker *c, const struct node *n)
+{
+	s64 v;
+	return n->type->kind == PROGRAM_INT && n->type->is_signed &&
+	       !(check_constant(c, n, &v) && v >= 0);
+}
+
+/* Where the sign matters to the result, and the two sides do not agree about it. */
+static void warn_of_signs(struct checker *c, struct node *n)
+{
+	bool compares =
+		n->op >= TOKEN_EQ && n->op <= TOKEN_GE && n->op != TOKEN_EQ && n->op != TOKEN_NE;
+	bool mixed = (is_wide(c, n->a) && may_be_negative(c, n->b)) ||
+		     (is_wide(c, n->b) && may_be_negative(c, n->a));
+	if (!c->final || n->warned || !mixed ||
+	    (!compares && n->op != TOKEN_DIV && n->op != TOKEN_MOD))
+		return;
+	n->warned = true;
+	lang_warn(c->diag, c->in->text, n->start, n->len,
+		  "'%s' of a signed and an unsigned number: both are taken as signed",
+		  token_text((enum token_kind)n->op));
+	diag_hint(c->diag, "cast one of them, to (int64) or (uint64)");
+}
+
 static const struct program_type *check_binary(struct checker *c, struct node *n)
 {
 	const struct program_type *a = check_value(c, &n->a), *b = check_value(c, &n->b);
 	if (!a || !b)
 		return NULL;
+	warn_of_signs(c, n);
 	if (n->op >= TOKEN_EQ && n->op <= TOKEN_GE)
 		return compare_type(c, n);
 	if (!check_number(c, n->a) || !check_number(c, n->b))
@@ -459,7 +500,11 @@ static const struct program_type *check_step(struct checker *c, struct node *n)
 	if (n->a->kind == NODE_MAP)
 		check_map_value(c, n->a, &type_s64, n->op == TOKEN_INC);
 	const struct program_type *t = check_expr(c, n->a);
-	return t && check_number(c, n->a) ? t : NULL;
+	if (!t || !check_number(c, n->a))
+		return NULL;
+	if (n->a->kind == NODE_VAR && n->op == TOKEN_DEC && t->kind == PROGRAM_INT)
+		check_var_takes(c, n->a, &type_s64, false);
+	return n->a->type;
 }
 
 /* The name of a typedef looks like that of a value. */
@@ -480,7 +525,7 @@ static const struct program_type *check_sizeof(struct checker *c, struct node *n
 	const struct program_type *t = check_type_or_value(c, n);
 	if (!t)
 		return NULL;
-	n->number = t->size;
+	n->number = n->a && n->a->kind == NODE_STRING ? n->a->number + 1 : t->size;
 	return &type_u64;
 }
 

@@ -42,6 +42,8 @@ bool check_is_copyable(const struct program_type *t);
 const struct program_type *check_whole_type(struct checker *c, const struct program_type *t);
 struct var *check_find_var(struct checker *c, const char *name);
 const struct program_type *check_var(struct checker *c, struct node *n);
+/* The variable gets a value of the type; literal: a plain number. */
+void check_var_takes(struct checker *c, struct node *n, const struct program_type *t, bool literal);
 /* Adds the error for a map that has no value anywhere. */
 void check_never_assigned(struct checker *c, const struct node *n);
 const struct program_type *check_map(struct checker *c, struct node *n);

@@ -57,7 +57,7 @@ static void take_copy(struct checker *c, struct node *var, const struct node *va
 	c->changed = true;
 }
 
-static void var_takes(struct checker *c, struct node *n, const struct program_type *t, bool literal)
+void check_var_takes(struct checker *c, struct node *n, const struct program_type *t, bool literal)
 {
 	struct var *v = make_var(c, n);
 	if (!v || !t)
@@ -119,14 +119,15 @@ static void check_assign(struct checker *c, struct node *n)
 		const struct program_type *old = check_expr(c, n->a);
 		if (old && t && (!check_number(c, n->a) || !check_number(c, n->b)))
 			return;
+		bool minus = n->op == TOKEN_SUB_ASSIGN;
 		if (n->a->kind == NODE_VAR && t)
-			var_takes(c, n->a, n->op == TOKEN_SUB_ASSIGN ? &type_s64 : t, literal);
+			check_var_takes(c, n->a, minus ? &type_s64 : t, literal && !minus);
 		return;
 	}
 	if (n->a->kind == NODE_VAR) {
 		struct var *known = check_find_var(c, n->a->text);
 		check_range_of(c, n->b, known && known->declared ? known->type : NULL);
-		var_takes(c, n->a, t, literal);
+		check_var_takes(c, n->a, t, literal);
 		take_copy(c, n->a, n->b);
 		return;
 	}
@@ -180,7 +181,7 @@ static void check_let(struct checker *c, struct node *n)
 	if (n->b) {
 		t = check_value(c, &n->b);
 		check_range_of(c, n->b, v && v->declared ? v->type : NULL);
-		var_takes(c, n->a, t, check_is_literal(n->b));
+		check_var_takes(c, n->a, t, check_is_literal(n->b));
 		take_copy(c, n->a, n->b);
 	}
 }
@@ -193,7 +194,7 @@ static void check_range(struct checker *c, struct node *n)
 	if (c->err)
 		return;
 	c->nest++;
-	var_takes(c, &var, &type_s64, false);
+	check_var_takes(c, &var, &type_s64, false);
 	n->var = var.var;
 	c->loops++;
 	check_statement(c, n->c);
@@ -224,9 +225,10 @@ static void check_for_map(struct checker *c, struct node *n)
 		const struct program_type *value = m->value;
 		if (type_is_aggregate(value))
 			value = type_int(8, value->is_signed || value->kind == PROGRAM_COUNT);
-		var_takes(c, &var,
-			  type_tuple(c->arena, (const struct program_type *[]){ m->key, value }, 2),
-			  false);
+		check_var_takes(
+			c, &var,
+			type_tuple(c->arena, (const struct program_type *[]){ m->key, value }, 2),
+			false);
 	} else {
 		(void)make_var(c, &var);
 	}
@@ -306,7 +308,7 @@ static void check_statement(struct checker *c, struct node *n)
 		break;
 	case NODE_RETURN:
 		if (n->b && check_value(c, &n->a))
-			var_takes(c, n->b, n->a->type, check_is_literal(n->a));
+			check_var_takes(c, n->b, n->a->type, check_is_literal(n->a));
 		else if (n->a)
 			(void)check_expr(c, n->a);
 		break;

@@ -194,14 +194,28 @@ static const char *code_name(struct arena *a, const char *text)
 	return arena_strdup(a, name);
 }
 
-/* Registers for a function; frame: of those that call it. */
+/* The kernel counts in units of 32 bytes. */
+static u32 frame_size(const struct registers *r)
+{
+	return (r->stack + 31) & ~31u;
+}
+
+/* Registers for a function; below: frames of those that call it. */
 static int assign_one(struct compiler *c, struct ir *ir, u32 frame, u32 below, struct registers *r)
 {
 	if (c->in->dump_ir)
 		ir_dump(ir, c->in->dump_ir);
 	int err = registers_assign(ir, frame, r);
-	/* The kernel counts the frames of both in units of 32 bytes. */
-	return err ? err : ((r->stack + 31) & ~31u) + below > 512 ? -E2BIG : 0;
+	return err ? err : frame_size(r) + below > 512 ? -E2BIG : 0;
+}
+
+/* What those who call it have on the stack, all together; r: by number. */
+static u32 frames_below(const struct lower_callback *cb, const struct registers *r)
+{
+	u32 size = frame_size(&r[0]);
+	for (cb = cb->caller; cb; cb = cb->caller)
+		size += frame_size(&r[cb->number]);
+	return size;
 }
 
 /* The code of a probe and its callbacks. */
@@ -216,7 +230,7 @@ static int emit_functions(struct compiler *c, u32 i, struct program_code *code)
 		if (nr == FUNCS_MAX)
 			return -E2BIG;
 		irs[nr] = &cb->ir;
-		err = assign_one(c, irs[nr], cb->frame, (r[0].stack + 31) & ~31u, &r[nr]);
+		err = assign_one(c, irs[nr], cb->frame, frames_below(cb, r), &r[nr]);
 	}
 	if (!err)
 		err = emit_code(irs, r, nr, &c->program->arena, code);

@@ -42,8 +42,7 @@ static bool takes(char c, const struct program_type *t)
 	case 'r': return t->kind == PROGRAM_BUFFER;
 	case 's':
 		return !type_is_aggregate(t) && t->kind != PROGRAM_VOID &&
-		       t->kind != PROGRAM_RECORD && t->kind != PROGRAM_ARRAY &&
-		       t->kind != PROGRAM_INT && t->kind != PROGRAM_POINTER;
+		       t->kind != PROGRAM_RECORD && t->kind != PROGRAM_ARRAY;
 	default: return false;
 	}
 }

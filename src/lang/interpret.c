@@ -284,7 +284,8 @@ static s64 eval_unary(struct interpreter *in, struct node *n)
 		return 0;
 	}
 	s64 a = eval(in, n->a).number;
-	return n->op == TOKEN_SUB ? (s64)(0 - (u64)a) : n->op == TOKEN_TILDE ? ~a : !a;
+	a = n->op == TOKEN_SUB ? (s64)(0 - (u64)a) : n->op == TOKEN_TILDE ? ~a : !a;
+	return check_fit(a, n->type);
 }
 
 static struct ivalue eval_ternary(struct interpreter *in, struct node *n)

@@ -130,22 +130,13 @@ static void lower_unroll(struct lower *l, struct node *n)
 	l->loop = loop.outer;
 }
 
-static bool has_each(const struct node *n)
-{
-	if (!n)
-		return false;
-	for (const struct node *e = n->list; e; e = e->next)
-		if (has_each(e))
-			return true;
-	return n->kind == NODE_FOR_MAP || has_each(n->a) || has_each(n->b) || has_each(n->c);
-}
-
 /* The verifier walks through each round of a loop: only short ones are left to it. */
 static bool is_short(struct lower *l, const struct node *n)
 {
 	enum { SHORT = 32 };
 	s64 from, end;
-	if (!l->in->callbacks || l->in_callback || l->is_tight || has_each(n->c))
+	bool deep = l->callback && l->callback->depth + 1 >= LOWER_LOOPS_MAX;
+	if (!l->in->callbacks || deep || l->is_tight)
 		return true;
 	return check_constant(l->check, n->a, &from) && check_constant(l->check, n->b, &end) &&
 	       (end <= from || (u64)end - (u64)from <= SHORT);

@@ -38,6 +38,9 @@ struct lower_loop {
 struct lower_callback {
 	struct ir ir;
 	u32 frame;
+	u32 number; /* from 1 on */
+	const struct lower_callback *caller; /* the loop around it; NULL: the code of the probe */
+	u32 depth; /* loops around it */
 	struct lower_callback *next; /* in the order of their numbers */
 };
 
@@ -64,7 +67,7 @@ struct lower {
 	/* Where variables in memory are: at fp, or for a callback at what its caller handed over. */
 	int var_base;
 	s32 var_shift;
-	bool in_callback;
+	struct lower_callback *callback; /* that is being lowered; NULL: the code of the probe */
 	bool is_tight; /* the stack was too small: temporary values go to scratch memory, and ranges are loops without callbacks */
 	struct lower_callback *callbacks;
 	u32 nr_callbacks;
@@ -91,6 +94,7 @@ enum {
 	LOWER_STACK_CALLER = 40,
 	LOWER_STACK_CALLBACK = 48,
 	LOWER_SCRATCH_LEVELS = 4,
+	LOWER_LOOPS_MAX = 4,
 };
 
 int lower_point(struct lower *l);
@@ -122,6 +126,11 @@ struct place lower_scratch(struct lower *l, u32 size);
 struct place lower_var_place(const struct lower *l, const struct var *v);
 /* The same for a value of the type: where it is wanted, else a temporary place. To be called before anything else is lowered. */
 struct place lower_dest(struct lower *l, const struct program_type *t, bool *output);
+/*
+ * Makes the verifier forget what it knows about a number, by a detour through memory of a map. Of a loop that may end at any byte it would
+ * follow each end separately through all that comes after.
+ */
+void lower_forget(struct lower *l, int reg);
 void lower_zero(struct lower *l, struct place at, u32 size);
 void lower_copy(struct lower *l, struct place to, struct place from, u32 size);
 struct value place_value(struct place p);

@@ -8,7 +8,7 @@
  *	0: whether the block ends         1: where a range begins    2 ...: the numbers among these variables
  *
  * Variables are read at its start and written at its end. Variables in memory stay where they are; those on the stack are reached from that
- * address. What a loop changes must not be on the stack: before 6.7 the verifier assumes that the function is called exactly once, with
+ * address, or if another loop is around theirs, are in the frame. What a loop changes must not be on the stack: before 6.7 the verifier assumes that the function is called exactly once, with
  * the values that it knows from there, and removes the branches that are not taken then; since, it follows a counter that is compared
  * with something from value to value until it gives up. It knows nothing about values that come from a map.
  */
@@ -162,7 +162,9 @@ static struct lower_callback *add_callback(struct lower *l)
 	while (*at)
 		at = &(*at)->next;
 	*at = cb;
-	l->nr_callbacks++;
+	cb->number = ++l->nr_callbacks;
+	cb->caller = l->callback;
+	cb->depth = cb->caller ? cb->caller->depth + 1 : 0;
 	ir_init(&cb->ir, l->arena);
 	return cb;
 }
@@ -210,12 +212,10 @@ static void call_each(struct lower *l, struct node *n, struct place words, struc
 /* A function that does nothing is called for each key: the kernel says how often. */
 void lower_count_keys(struct lower *l, struct node *n, const struct map *m, int result)
 {
-	struct lower_callback *cb = l->in_callback ? NULL : add_callback(l);
-	if (!cb) {
-		lower_fail(l, n, -ENOTSUP,
-			   "len() of a map inside of a loop over one is not supported yet");
+	struct lower_callback *cb = add_callback(l);
+	(void)n;
+	if (!cb)
 		return;
-	}
 	struct place words = lower_temp(l, 8);
 	int code = ir_reg(&cb->ir);
 	ir_store_imm(l->ir, words.base, words.off, 0, 8);
@@ -230,9 +230,9 @@ void lower_count_keys(struct lower *l, struct node *n, const struct map *m, int 
 
 void lower_each(struct lower *l, struct node *n)
 {
-	if (l->in_callback) {
-		lower_fail(l, n, -ENOTSUP,
-			   "a loop over a map inside of another one is not supported yet");
+	if (l->callback && l->callback->depth + 1 >= LOWER_LOOPS_MAX) {
+		lower_fail(l, n, -E2BIG, "more than %d loops over maps inside of each other",
+			   LOWER_LOOPS_MAX);
 		return;
 	}
 	u32 size = (WORD_ADDRESSES + count_vars(l, n, false)) * 8;
@@ -259,7 +259,7 @@ void lower_each(struct lower *l, struct node *n)
 	for (struct var *v = l->block->vars; v; v = v->next)
 		regs[nr++] = v->reg;
 	l->ir = &cb->ir;
-	l->in_callback = true;
+	l->callback = cb;
 	lower_body(l, n, words_at, shared.off);
 	cb->frame = l->stack_max;
 	nr = 0;
@@ -268,6 +268,7 @@ void lower_each(struct lower *l, struct node *n)
 	if (cb->ir.err && !l->err)
 		l->err = cb->ir.err;
 	outer.scratch_max = max(outer.scratch_max, l->scratch_max);
+	outer.nr_callbacks = l->nr_callbacks;
 	outer.err = l->err;
 	*l = outer;
 }

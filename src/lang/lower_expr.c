@@ -26,25 +26,28 @@ int lower_reg(struct lower *l, struct node *n)
 	return value_reg(l, lower_expr(l, n));
 }
 
+/* v becomes its absolute value; the result is all ones if it was negative, else 0. Without branches, which multiply in the verifier. */
+static int strip_sign(struct lower *l, int v)
+{
+	int sign = ir_reg(l->ir);
+	ir_mov(l->ir, sign, v);
+	ir_alu_imm(l->ir, BPF_ARSH, sign, 63);
+	ir_alu(l->ir, BPF_XOR, v, sign);
+	ir_alu(l->ir, BPF_SUB, v, sign);
+	return sign;
+}
+
 /* Signed division by unsigned ones: the machine has its own only since Linux 6.6. */
 static void divide_signed(struct lower *l, u8 alu, int a, int b)
 {
-	int sign = ir_reg(l->ir), d = ir_reg(l->ir);
-	int a_done = ir_label(l->ir), b_done = ir_label(l->ir), end = ir_label(l->ir);
-	ir_mov(l->ir, sign, a);
+	int d = ir_reg(l->ir);
 	ir_mov(l->ir, d, b);
+	int sign = strip_sign(l, a), other = strip_sign(l, d);
 	if (alu == BPF_DIV)
-		ir_alu(l->ir, BPF_XOR, sign, b);
-	ir_if_imm(l->ir, BPF_JSGE, a, 0, a_done);
-	ir_neg(l->ir, a);
-	ir_place_label(l->ir, a_done);
-	ir_if_imm(l->ir, BPF_JSGE, d, 0, b_done);
-	ir_neg(l->ir, d);
-	ir_place_label(l->ir, b_done);
+		ir_alu(l->ir, BPF_XOR, sign, other);
 	ir_alu(l->ir, alu, a, d);
-	ir_if_imm(l->ir, BPF_JSGE, sign, 0, end);
-	ir_neg(l->ir, a);
-	ir_place_label(l->ir, end);
+	ir_alu(l->ir, BPF_XOR, a, sign);
+	ir_alu(l->ir, BPF_SUB, a, sign);
 }
 
 static void divide(struct lower *l, u8 alu, int a, struct value b, bool is_signed)
@@ -167,6 +170,7 @@ static struct value lower_unary(struct lower *l, struct node *n)
 		ir_neg(l->ir, r);
 	else
 		ir_alu_imm(l->ir, BPF_XOR, r, -1);
+	lower_fit(l, r, n->type);
 	return value_of(r);
 }
 

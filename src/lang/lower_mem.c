@@ -50,6 +50,15 @@ struct place lower_scratch(struct lower *l, u32 size)
 	return p;
 }
 
+void lower_forget(struct lower *l, int reg)
+{
+	u32 used = l->scratch_used;
+	struct place at = lower_scratch(l, 8);
+	ir_store(l->ir, at.base, at.off, reg, 8);
+	ir_load(l->ir, reg, at.base, at.off, 8);
+	l->scratch_used = used;
+}
+
 struct place lower_var_place(const struct lower *l, const struct var *v)
 {
 	if (v->in_scratch)
@@ -105,11 +114,12 @@ void lower_copy(struct lower *l, struct place to, struct place from, u32 size)
 
 void lower_fit(struct lower *l, int reg, const struct program_type *t)
 {
-	if (t->kind == PROGRAM_BOOL) {
-		int end = ir_label(l->ir);
-		ir_if_imm(l->ir, BPF_JEQ, reg, 0, end);
-		ir_imm(l->ir, reg, 1);
-		ir_place_label(l->ir, end);
+	if (t->kind == PROGRAM_BOOL) { /* v or -v has the highest bit, unless v is 0 */
+		int negative = ir_reg(l->ir);
+		ir_mov(l->ir, negative, reg);
+		ir_neg(l->ir, negative);
+		ir_alu(l->ir, BPF_OR, reg, negative);
+		ir_alu_imm(l->ir, BPF_RSH, reg, 63);
 		return;
 	}
 	if (t->size >= 8 || !type_is_number(t))

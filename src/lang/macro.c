@@ -140,9 +140,10 @@ static struct node *copy_tree(struct expander *e, const struct node *n, const st
 	return to;
 }
 
+/* A macro without parameters needs no parentheses. */
 static const struct macro *find_macro(const struct script *s, const struct node *n)
 {
-	if (n->kind != NODE_CALL)
+	if (n->kind != NODE_CALL && n->kind != NODE_IDENT)
 		return NULL;
 	for (const struct macro *m = s->macros; m; m = m->next)
 		if (!strcmp(m->name, n->text) && m->nr == n->nr)
@@ -260,7 +261,10 @@ static void expand_node(struct expander *e, struct node *n, u32 depth)
 		return;
 	for (struct node *a = n->list; a && !e->err; a = a->next)
 		expand_node(e, a, depth);
-	expand_node(e, n->a, depth);
+	bool is_type = (n->kind == NODE_SIZEOF || n->kind == NODE_OFFSETOF) && n->a &&
+		       n->a->kind == NODE_IDENT;
+	if (!is_type)
+		expand_node(e, n->a, depth);
 	expand_node(e, n->b, depth);
 	expand_node(e, n->c, depth);
 	const struct macro *m = find_macro(e->script, n);
@@ -269,7 +273,8 @@ static void expand_node(struct expander *e, struct node *n, u32 depth)
 		expand_call(e, n, m, depth);
 	else if (f)
 		expand_function(e, n, f, depth);
-	if (n->spec && n->spec->of)
+	/* A bare name there is of a type. */
+	if (n->spec && n->spec->of && n->spec->of->kind != NODE_IDENT)
 		expand_node(e, n->spec->of, depth);
 }
 

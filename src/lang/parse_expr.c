@@ -319,6 +319,7 @@ static struct node *parse_ident(struct parser *p)
 	parse_next(p);
 	if (n->kind == NODE_IDENT && p->t.kind == TOKEN_LPAREN) {
 		n->kind = NODE_CALL;
+		p->script->uses_ksym |= !strcmp(n->text, "ksym");
 		parse_next(p);
 		parse_list(p, n, TOKEN_RPAREN);
 	}

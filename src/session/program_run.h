@@ -20,6 +20,7 @@ struct program_run_opts {
 	const char *cgroup; /* -G: probes in tasks only for tasks in it or below; NULL: all */
 	char **command; /* NULL: none */
 	bool json, allow_unsafe, no_final_maps, keep_going;
+	bool old_layout; /* maps as bpftrace 0.17 prints them: struct value_style */
 	bool want_log; /* the verifier's words go to log */
 	const char *listen,
 		*token; /* an address, to serve maps on as OpenMetrics; as struct http_opts. NULL: not */

@@ -34,7 +34,7 @@ struct dialect {
 	bool ends_with_table; /* perf ftrace latency: no summary below it */
 
 	/* Scripts. */
-	bool attaches_as_bpftrace; /* run: "Attaching 2 probes..." on standard output; status 0 after Ctrl-C and whatever the command returned */
+	bool attaches_as_bpftrace; /* run: as bpftrace 0.17: "Attaching 2 probes..." on standard output, its layout of maps; status 0 after Ctrl-C and whatever the command returned */
 
 	bool reads_stap; /* run: scripts are in the language of SystemTap */
 

@@ -239,6 +239,7 @@ static int run_program(struct running *r, const struct program *p)
 		.json = app->json,
 		.allow_unsafe = o->unsafe,
 		.no_final_maps = o->no_final_maps,
+		.old_layout = app->dialect->attaches_as_bpftrace,
 		.want_log = app->verbose > 1 || wants(o->debug, "verifier"),
 		.out = r->out,
 		.err = &app->err,

@@ -142,7 +142,7 @@ static void hist_is(const struct program_type *t, const u64 *buckets, const char
 {
 	struct strbuf s;
 	strbuf_init(&s);
-	hist_text(t, buckets, 0, &s);
+	hist_text(t, buckets, 0, false, &s);
 	ok(!strcmp(strbuf_cstr(&s), want), "%s:\n%s", what, strbuf_cstr(&s));
 	strbuf_done(&s);
 }
@@ -209,13 +209,17 @@ static void quantiles(void)
 	ok(p99 > 97020 && p99 < 101000, "p99 of 1 to 100000 is within 2 %%: %lld", (long long)p99);
 }
 
+static bool old_layout;
+
 static void rows_are(struct map_rows *r, const struct map_print *p, const char *want,
 		     const char *what)
 {
 	struct strbuf s;
+	struct value_style as = style;
+	as.old_layout = old_layout;
 	strbuf_init(&s);
 	int rc = map_rows_sort(r);
-	map_rows_text(r, &style, p, &s);
+	map_rows_text(r, &as, p, &s);
 	ok(!rc && !strcmp(strbuf_cstr(&s), want), "%s:\n%s", what, strbuf_cstr(&s));
 	free(r->order);
 	r->order = NULL;
@@ -248,11 +252,19 @@ static void maps(void)
 	r.values = (u8 *)pairs;
 	r.nr = 2;
 	rows_are(&r, &(struct map_print){ 0 },
+		 "@x[2]: { .count = 2, .average = 2, .total = 4 }\n"
+		 "@x[1]: { .count = 1, .average = 10, .total = 10 }\n",
+		 "stats are records");
+	rows_are(&r, &(struct map_print){ .top = 1 },
+		 "@x[1]: { .count = 1, .average = 10, .total = 10 }\n", "the largest of them");
+	old_layout = true;
+	rows_are(&r, &(struct map_print){ .top = 1 },
 		 "@x[2]: count 2, average 2, total 4\n@x[1]: count 1, average 10, total 10\n\n",
-		 "stats end with a blank line");
+		 "in the old layout they are all there, and end with a blank line");
+	old_layout = false;
 	const struct program_type avg = { .kind = PROGRAM_AVG, .size = 16 };
 	m.value = &avg;
-	rows_are(&r, &(struct map_print){ 0 }, "@x[2]: 2\n@x[1]: 10\n\n", "averages");
+	rows_are(&r, &(struct map_print){ 0 }, "@x[2]: 2\n@x[1]: 10\n", "averages");
 	u64 zero = 0;
 	m.is_scalar = true;
 	m.value = &u64_type;

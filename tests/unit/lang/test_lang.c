@@ -215,7 +215,9 @@ static const struct {
 	  110 },
 	{ "begin { @x = strcontains(\"aaaaab\", \"aab\") }", 1 },
 	{ "begin { $e = 2; @x = strerror($e) == \"No such file or directory\" }", 1 },
-	{ "begin { $e = -5; @x = strerror($e) == \"Success\" && signal_name(9) == \"SIGKILL\" }", 1 },
+	{ "begin { $e = -5; @x = strerror($e) == \"Unknown error\" && signal_name(9) == "
+	  "\"SIGKILL\" }",
+	  1 },
 	{ "begin { @x = getopt(\"level\", 3, \"help\") * 10 + getopt(\"fast\") + getopt(\"other\", "
 	  "5) * 100 }",
 	  571 },
