@@ -265,6 +265,9 @@ lacks() {
 	module)
 		[ -n "${SONDE_TEST_MODULE:-}" ] && return 1
 		echo "no test module: ${SONDE_NO_MODULE:-not in a guest}" ;;
+	debuginfo)
+		[ -n "${SONDE_DEBUGINFO:-}" ] && return 1
+		echo "no debug information of the kernel: ${SONDE_NO_DEBUGINFO:-not in a guest}" ;;
 	sonde)
 		[ -x "$SONDE" ] && return 1
 		echo "no program at $SONDE" ;;

@@ -6,6 +6,7 @@
 #include "probe/args_dwarf.h"
 #include "probe/lazy.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,15 +145,40 @@ static int tell_lazy(struct finder *f, u32 scope);
 static int tell_lines(struct finder *f);
 static void note_lines_of(struct finder *f, u32 scope);
 
+/* $arg1 is what a function is called with: the kernel takes it at an entry alone. */
+static bool wants_entry(const struct probe_request *r)
+{
+	for (u32 i = 0; i < r->nr_args; i++) {
+		const char *at = r->args[i].value == PROBE_VALUE_FETCH
+					 ? strstr(r->args[i].text, "$arg")
+					 : NULL;
+		if (at && isdigit((unsigned char)at[4]))
+			return true;
+	}
+	return false;
+}
+
+/* The function itself, compiled for those who call it. */
+static bool has_own_code(const struct finder *f, const struct dwcode_scope *of)
+{
+	vec_for_each (&f->u->scopes, s)
+		if (s->origin == of->at && s->kind == DWCODE_FUNCTION && s->pc)
+			return true;
+	return false;
+}
+
 static int tell_instances(struct finder *f, const struct dwcode_scope *of)
 {
 	int err = 0;
 	const char *decl = NULL, *path;
 	u32 decl_line = 0, line;
 	(void)dwcode_declared(f->u, of, &decl, &decl_line);
+	/* Bytes of its own code say nothing about other code that it became part of; perf probes in the middle of instructions there. */
+	bool own_only = (f->r->offset || wants_entry(f->r)) && has_own_code(f, of);
 	for (u32 i = 0; i < f->u->scopes.nr && !err; i++) {
 		const struct dwcode_scope *s = &f->u->scopes.at[i];
-		if (s->origin != of->at || s->kind == DWCODE_BLOCK || !s->pc)
+		if (s->origin != of->at || s->kind == DWCODE_BLOCK || !s->pc ||
+		    (own_only && s->kind != DWCODE_FUNCTION))
 			continue;
 		/* The compiler's own, where it inlined a function into what it split off it. */
 		if (dwcode_called(f->u, s, &path, &line) && path == decl && line == decl_line)

@@ -592,13 +592,24 @@ struct listing {
 	probe_insn_fn *fn;
 	void *ctx;
 	const char *function;
+	bool kernel;
+	bool at_end; /* the instruction before is a return, or padding after one */
 };
+
+/* The kernel refuses probes on the breakpoints that pad its returns, and on the instruction of BUG() and WARN(). */
+static bool is_refused(struct listing *l, const struct disasm_insn *i, u8 first)
+{
+	bool is_padding = l->at_end && first == BREAKPOINT && i->size == 1;
+	l->at_end = is_padding || i->kind == DISASM_RETURN || i->kind == DISASM_JUMP;
+	return is_padding || (l->kernel && !strcmp(i->mnemonic, "ud2"));
+}
 
 static int list_insn(void *ctx, const struct disasm_insn *i, u8 first)
 {
 	struct listing *l = ctx;
 	char text[DISASM_TEXT + 64];
-	(void)first;
+	if (is_refused(l, i, first))
+		return 0;
 	if (*i->operands || i->kind == DISASM_PLAIN || i->kind == DISASM_RETURN)
 		(void)snprintf(text, sizeof(text), "%s%s%s", i->mnemonic, *i->operands ? " " : "",
 			       i->operands);
@@ -612,7 +623,9 @@ int probe_insns(const struct probe_target *target, const char *function, probe_i
 		void *ctx, struct diag *d)
 {
 	struct symbol_search s;
-	struct listing l = { fn, ctx, function };
+	struct listing l = {
+		.fn = fn, .ctx = ctx, .function = function, .kernel = target->where != PROBE_BINARY
+	};
 	const struct probe_request r = {
 		.text = function, .form = PROBE_FUNCTION, .function = function, .has_offset = true
 	};

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* "FUNC args" of a return probe is "FUNC%return args"; a static probe gets its provider. */
@@ -71,6 +72,38 @@ int probe_point_find(const struct event_probe *p, bool fprobe, const char *group
 	r.group = group;
 	if (!err)
 		err = probe_names_choose(defs, first, &r, NULL, true, d);
+	if (err)
+		defs->at.nr = first;
+	return err;
+}
+
+int probe_point_plain(const struct event_probe *p, const char *group, struct probe_defs *defs,
+		      struct diag *d)
+{
+	size_t first = defs->at.nr;
+	const struct probe_request named = { .group = group };
+	char *path = p->binary ? realpath(p->binary, NULL) : NULL;
+	if (p->binary && (!path || strpbrk(path, " \t\n;#"))) {
+		int err = path ? -EINVAL : -errno;
+		free(path);
+		return diag_error(d, err, "cannot define a probe in %s: %s", p->binary,
+				  err == -EINVAL ? "its path has blanks" : strerror(-err));
+	}
+	const char *kept = path ? arena_strdup(&defs->arena, path) : NULL;
+	const char *symbol = arena_strdup(&defs->arena, p->symbol);
+	struct probe_def *def = vec_push(&defs->at);
+	if (def)
+		*def = (struct probe_def){ .letter = p->is_return ? 'r' : 'p',
+					   .binary = kept,
+					   .module = p->module,
+					   .symbol = p->binary ? NULL : symbol,
+					   .function = symbol,
+					   .offset = p->offset,
+					   .ref_ctr = p->ref_ctr_offset,
+					   .is_return = p->is_return };
+	bool lost = (path && !kept) || !symbol || !def;
+	free(path);
+	int err = lost ? -ENOMEM : probe_names_choose(defs, first, &named, NULL, true, d);
 	if (err)
 		defs->at.nr = first;
 	return err;

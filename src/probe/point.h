@@ -10,3 +10,9 @@
  */
 int probe_point_find(const struct event_probe *p, bool fprobe, const char *group, const char *root,
 		     struct probe_defs *defs, struct diag *d) must_check;
+/*
+ * The same for a place that event/ has found already: a symbol and offset of the kernel or a module, an offset in a binary. p->point is
+ * not set. -EINVAL: the kernel has no way to write this path in a definition.
+ */
+int probe_point_plain(const struct event_probe *p, const char *group, struct probe_defs *defs,
+		      struct diag *d) must_check;

@@ -48,6 +48,77 @@ void run_probes_init(struct run_probes *p, const char *title)
 	probe_defs_init(&p->defs);
 }
 
+/* A symbol or a path by its address in our memory; a probe at an address has none. */
+static bool has_pointer(const struct event_desc *e)
+{
+	switch (e->kind) {
+	case EVENT_KIND_KPROBE:
+	case EVENT_KIND_KRETPROBE: return !e->system && e->attr.kprobe_func;
+	case EVENT_KIND_UPROBE:
+	case EVENT_KIND_URETPROBE:
+	case EVENT_KIND_USDT: return !e->system && e->attr.uprobe_path;
+	default: return false;
+	}
+}
+
+/* The event in place of what perf_event_open() would have made. */
+static int define_plain(struct run_probes *p, struct event_list *l, struct event_desc *e,
+			struct diag *d)
+{
+	u64 id;
+	int err = p->journal ? 0 : begin(p, d);
+	if (!err)
+		err = probe_point_plain(&e->probe, p->group, &p->defs, d);
+	if (err)
+		return err;
+	const struct probe_def *def = &p->defs.at.at[p->defs.at.nr - 1];
+	err = probe_define(p->journal, &p->tracing, def, d);
+	if (!err)
+		err = tracing_event_id(&p->tracing, def->group, def->event, &id);
+	if (err)
+		return err;
+	e->system = arena_strdup(&l->arena, def->group);
+	e->event = arena_strdup(&l->arena, def->event);
+	if (!e->system || !e->event)
+		return -ENOMEM;
+	e->pmu = NULL;
+	e->attr.type = PERF_TYPE_TRACEPOINT;
+	e->attr.config = id;
+	e->attr.config1 = e->attr.config2 = 0;
+	return 0;
+}
+
+/* A child gets a group as a whole: as its leader says. */
+static void leave_out_children(struct event_list *l, const struct event_desc *of)
+{
+	vec_for_each (&l->events, e)
+		if (e->leader == of->leader)
+			e->terms.inherit = 0;
+}
+
+int run_probes_inherit(struct run_probes *p, struct event_list *l, struct diag *d)
+{
+	struct diag why;
+	int err = 0;
+	diag_init(&why);
+	for (size_t i = 0; i < l->events.nr && !err; i++) {
+		struct event_desc *e = &l->events.at[i];
+		if (!has_pointer(e) || !e->terms.inherit)
+			continue;
+		err = define_plain(p, l, e, &why);
+		if (!err || err == -ENOMEM)
+			continue;
+		diag_warn(d, "%s: children and new threads are not included: %s", e->name,
+			  why.items.nr ? why.items.at[0].message : strerror(-err));
+		leave_out_children(l, e);
+		diag_done(&why);
+		diag_init(&why);
+		err = 0;
+	}
+	diag_done(&why);
+	return err;
+}
+
 /* Events in tracefs may be probes, of this run or defined before. */
 static u64 count_missed(const struct event_list *l)
 {

@@ -20,6 +20,12 @@ struct run_probes {
 
 /* p must stay where it is. */
 void run_probes_init(struct run_probes *p, const char *title);
+/*
+ * Prepares probes for tasks that will hand them on to their children. perf_event_open() is told the place of a probe by a pointer to its
+ * name, which the kernel follows once more for every child, in the memory of the program that forks: fork() then fails with EFAULT. So
+ * such probes are defined by name. Where that is not possible, children are left out, with a warning. Before the events are opened.
+ */
+int run_probes_inherit(struct run_probes *p, struct event_list *l, struct diag *d) must_check;
 /* Remembers how many returns the probes among the events have missed so far. */
 void run_probes_watch(struct run_probes *p, const struct event_list *l);
 /* Warns of those that they missed since: too many calls were open at once. Before run_probes_close(). */

@@ -520,6 +520,8 @@ int stat_plan_make(struct stat_plan *p, const struct sysroot *root, int argc, ch
 				  p->opts->labels->all, p->opts->labels->cpus);
 	if (!err)
 		err = resolve_events(p, d);
+	if (!err && !p->system_wide && !p->opts->no_inherit)
+		err = run_probes_inherit(&p->probes, &p->list, d);
 	if (!err)
 		err = stat_places_by(p, d);
 	if (!err && !p->opts->null_run)

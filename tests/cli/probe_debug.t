@@ -77,6 +77,16 @@ like "$(probe -x lto -L twice)" '^ +[0-9]+ +[[:space:]]*return y' "and their lin
 is "$(define plain -D 'alias p->a' )" 'p a=+0(%di):s32' "another name of a function"
 is "$(define cxx -D 'ns::thing::grow n')" 'p n=%si:s32' "a name with its namespace"
 like "$(define cxx -D 'both t.x p->below')" '^p x=\+[0-9]+\(%di\):s32 below=\+8\(%si\):s32$' "references and base classes"
+cat >both.c <<'END'
+int sink;
+int own(int x) { sink += x * 3; return sink; }
+int main(int argc, char **argv) { return own(argc) + own(argc + 1); }
+END
+gcc -O2 -g -o both both.c
+is "$(probe -x both -D own 2>/dev/null | grep -c ^p)" 3 "a function that is there, and twice in another"
+offset=$(probe -x both --offsets own | sed -n '2s/^ *+\([0-9]*\).*/\1/p')
+is "$(probe -x both -D "own+$offset" | sed 's/.*:0x//')" "$(printf %x $((0x$(probe -x both -D 'own $arg1' | sed 's/.*:0x\([0-9a-f]*\).*/\1/') + offset)))" \
+	"bytes after its start, and what it is called with, are about the function itself"
 
 # ---- what is not there -----------------------------------------------------------------------------------------------------------
 refused() { # NAME REGEX ARGS...: fails with that message

@@ -48,7 +48,14 @@ is "$(sed -n 's/.* i=\([0-9]*\) square=\([0-9]*\) text="\(.*\)"$/\1 \2 \3/p' tra
 exits 0 "the list" probe -l
 like "$out" "$g:step +\\(on .* in $prog with i square text\\) +hits 5$" "counts its hits"
 exits 0 "the list as JSON" probe -l "$g:*" --json
-is "$(printf '%s' "$out" | python3 -c 'import json,sys; l=json.load(sys.stdin); print(len(l), l[0]["event"], l[0]["hits"])' 2>/dev/null || echo "1 step 5")" "1 step 5" "can be read"
+listed() { printf '%s' "$out" | python3 -c 'import json,sys; l=json.load(sys.stdin); print(len(l), l[0]["event"], l[0]["hits"])'; }
+is "$(listed)" "1 step 5" "can be read"
+exits 0 "the pattern after other options" probe -l --json "$g:st*"
+is "$(listed)" "1 step 5" "belongs to -l"
+exits 0 "one that nothing matches" probe -l --json "$g:nosuch"
+is "$out" "[]" "is an empty list"
+exits 0 "the same with -F" probe -F -x prog workload_usdt
+is "$out" "workload_usdt" "is its filter"
 
 # ---- functions -------------------------------------------------------------------------------------------------------------------
 exits 0 "a function" probe -x prog "$g:begin=workload_usdt" 'n=+0(%di):u32'

@@ -31,6 +31,18 @@ exits 1 "a function that is not there" "$SONDE" record -q -o n.data -e "uprobe:.
 like "$err" "did you mean '?workload_usdt" "names one that is"
 is "$(ours)" "" "nothing stays"
 
+# ---- children --------------------------------------------------------------------------------------------------------------------
+# The kernel reads the name of a probe again for every child, in the child's memory: where that is ours alone, fork() fails.
+steps="usdt:$prog:step" enters="uprobe:$prog:workload_usdt" leaves="uretprobe:$prog:workload_usdt"
+twice="'$prog' workload usdt 2 >/dev/null && ('$prog' workload usdt 3 >/dev/null; exit 7)"
+exits 7 "programs that are observed can fork" "$SONDE" stat -x , -o counts -e "$enters" -e "$leaves" -e "$steps" -- bash -c "$twice"
+is "$(grep -v '^#' counts | grep . | cut -d, -f1 | tr '\n' ' ')" "2 2 5 " "and their children are counted"
+exits 7 "recorded programs as well" "$SONDE" record -q -o f.data -e "$enters" -e "$steps" -- bash -c "$twice"
+is "$("$SONDE" script -F event -i f.data 2>/dev/null | sort | uniq -c | tr -s ' \n' ' ')" " 5 $steps: 2 $enters: " "with all samples"
+exits 0 "with --no-inherit" "$SONDE" stat -i -x , -o counts -e "$enters" -- bash -c "'$prog' workload usdt 2; true"
+is "$(grep -v '^#' counts | grep . | cut -d, -f1)" 0 "children are left out"
+is "$(ours)" "" "nothing stays"
+
 # ---- killed ----------------------------------------------------------------------------------------------------------------------
 left=0
 for verb in record stat; do
@@ -63,6 +75,9 @@ if [ -e $tracefs/kprobe_events ] && [ -e /sys/kernel/btf/vmlinux ]; then
 	exits 0 "ftrace call: with arguments" "$SONDE" ftrace record -q -F -o t.dat -e 'call:vfs_read count' -- dd if=/dev/zero of=/dev/null bs=1234 count=7
 	is "$("$SONDE" ftrace report t.dat 2>/dev/null | grep -Ec ': vfs_read: .* count=1234$')" 7 "enters"
 	is "$("$SONDE" ftrace report t.dat 2>/dev/null | grep -Ec ': vfs_read__return: .* ret=1234$')" 7 "and returns"
+	exits 0 "shells can fork under a probe of fork" "$SONDE" record -q -g -o c.data -e kprobe:kernel_clone -e kretprobe:kernel_clone -- bash -c '(true); (true)'
+	is "$err" "" "without a complaint"
+	is "$("$SONDE" script -F event -i c.data 2>/dev/null | sort | uniq -c | tr -s ' \n' ' ')" " 2 kprobe:kernel_clone: 2 kretprobe:kernel_clone: " "every time"
 	exits 1 "a parameter that is not there" "$SONDE" record -q -o n.data -e 'kprobe:vfs_read cuont' -- true
 	like "$err" 'its parameters are: file, buf, count, pos' "names those that are"
 	exits 1 "a member that is not there" "$SONDE" record -q -o n.data -e 'kprobe:vfs_read file->f_flag' -- true

@@ -223,6 +223,16 @@ static int join_words(struct probe_opts *o, int argc, char **argv)
 	return text ? push_wish(o, text, false) : -ENOMEM;
 }
 
+/* "-l --json EVENT": the pattern of an option that takes one, with other options between them. */
+static bool take_pattern(struct probe_opts *o, int argc, char **argv)
+{
+	const char **to = o->has_list ? &o->list : o->has_funcs ? &o->funcs : NULL;
+	if (!to || argc != 1 || (*to && **to))
+		return false;
+	*to = argv[0];
+	return true;
+}
+
 static int dispatch(struct app *app, struct probe_opts *o)
 {
 	int nr = (o->add.nr > 0) + (o->define.nr > 0) + o->has_list + (o->offsets != NULL) +
@@ -257,7 +267,7 @@ static int dispatch(struct app *app, struct probe_opts *o)
 static int probe_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct probe_opts *o = opts;
-	int err = argc ? join_words(o, argc, argv) : 0;
+	int err = argc && !take_pattern(o, argc, argv) ? join_words(o, argc, argv) : 0;
 	if (!err)
 		err = spread(app, o);
 	int status = err ? app_fail(app, err) : dispatch(app, o);

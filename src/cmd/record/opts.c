@@ -264,8 +264,6 @@ static int resolve_events(struct record_session *s)
 		err = event_list_add(&s->events, &s->env, "cycles:P", EVENT_USE_SAMPLE, d);
 	if (!err && s->o->one_group)
 		make_one_group(&s->events);
-	if (!err)
-		run_probes_watch(&s->probes, &s->events);
 	return err ? err : record_resolve_triggers(s);
 }
 
@@ -360,6 +358,13 @@ static void choose_target(struct record_session *s, const char *program, struct 
 	l->per_thread = o->per_thread && !l->system_wide && !l->cpus;
 }
 
+static int inherit_probes(struct record_session *s)
+{
+	struct diag *d = s->tell.diag;
+	int err = run_probes_inherit(&s->probes, &s->events, d);
+	return err ? err : run_probes_inherit(&s->probes, &s->trigger.events, d);
+}
+
 int record_build_live(struct record_session *s, const char *program, struct recorder_opts *ro)
 {
 	const struct record_opts *o = s->o;
@@ -416,6 +421,10 @@ int record_build_live(struct record_session *s, const char *program, struct reco
 	l->tids = s->tids.list.at;
 	l->nr_tids = s->tids.list.nr;
 	choose_target(s, program, l);
+	if (!err && !l->system_wide && !l->no_inherit && !l->per_thread)
+		err = inherit_probes(s);
+	if (!err)
+		run_probes_watch(&s->probes, &s->events);
 	/* Lists by event end before the one that carries tasks and maps. */
 	while (!err && s->exclude_self.nr && s->exclude_self.nr < s->events.events.nr) {
 		bool *slot = vec_push(&s->exclude_self);
