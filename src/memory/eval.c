@@ -700,3 +700,35 @@ struct cexpr *eval_all_cpus(struct cexpr *tree)
 			found = eval_all_cpus(tree->kids[i]);
 	return found;
 }
+
+static int offset_of(struct kspace *k, const struct eval_offset *row)
+{
+	struct ktype of, type;
+	u64 bit;
+	u8 bits;
+	if (!kspace_find_type(k, row->type, BTF_BIT(BTF_OF_STRUCT) | BTF_BIT(BTF_OF_UNION), &of))
+		return diag_error(k->diag, -ENOENT, "this kernel has no struct %s", row->type);
+	int err = eval_path(k, &of, row->path, &type, &bit, &bits);
+	if (!err)
+		*row->to = bit / 8;
+	return err;
+}
+
+int eval_offsets(struct kspace *k, const struct eval_offset *rows, size_t nr)
+{
+	int err = 0;
+	for (size_t n = 0; !err && n < nr; n++) {
+		struct diag quiet, *d = k->diag;
+		if (!rows[n].optional) {
+			err = offset_of(k, &rows[n]);
+			continue;
+		}
+		diag_init(&quiet);
+		k->diag = &quiet;
+		if (offset_of(k, &rows[n]))
+			*rows[n].to = EVAL_NO_OFFSET;
+		k->diag = d;
+		diag_done(&quiet);
+	}
+	return err;
+}

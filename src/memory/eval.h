@@ -39,6 +39,14 @@ int eval_number(struct kspace *k, const struct kvalue *v, u64 *ret) must_check;
 int eval_address(struct kspace *k, const struct kvalue *v, u64 *ret) must_check;
 /* "0xffff888000000000", "ffff888000000000" or any expression. */
 int eval_address_text(struct kspace *k, const char *text, u64 *ret) must_check;
+/* Several members' offsets in bytes, by type and path ("thread.sp"). */
+struct eval_offset {
+	const char *type, *path;
+	u64 *to;
+	bool optional; /* EVAL_NO_OFFSET where the kernel has no such member; else -ENOENT with a diag */
+};
+#define EVAL_NO_OFFSET UINT64_MAX
+int eval_offsets(struct kspace *k, const struct eval_offset *rows, size_t nr) must_check;
 /* A path of members, "a.b[2].c", from a type on: its type and where it is. */
 int eval_path(struct kspace *k, const struct ktype *of, const char *path, struct ktype *type,
 	      u64 *bit_offset, u8 *bits) must_check;

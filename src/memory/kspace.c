@@ -3,6 +3,7 @@
 #include "image/cexpr.h"
 #include "kern/caps.h"
 #include "kern/lockdown.h"
+#include "memory/percpu.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -411,6 +412,7 @@ static void find_variable(struct kspace *k, const char *name, struct kspace_glob
 	    btf_describe(t.b, t.id, &d)) {
 		g->is_per_cpu = true;
 		g->type = ktype_of(t.b, d.ref);
+		g->has_section_offset = percpu_offset(k, name, &g->section_offset);
 	}
 }
 
@@ -472,6 +474,11 @@ int kspace_per_cpu(struct kspace *k, const struct kspace_global *g, u32 cpu, u64
 		return diag_error(k->diag, -ERANGE, "no CPU %u: this machine may have %u", cpu,
 				  kspace_nr_cpus(k));
 	const struct ksyms *s = kspace_try_syms(k);
+	if ((!g->has_addr || !s || !ksyms_find(s, "__per_cpu_offset", &sym)) &&
+	    g->has_section_offset && !percpu_base(k, cpu, &offset)) {
+		*ret = offset + g->section_offset;
+		return 0;
+	}
 	if (!g->has_addr || !s || !ksyms_find(s, "__per_cpu_offset", &sym)) {
 		int err =
 			diag_error(k->diag, -ENOENT,

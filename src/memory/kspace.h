@@ -45,6 +45,7 @@ struct kspace {
 	int syms_err;
 	u64 init_task; /* 0: not found yet */
 	u32 nr_cpus; /* that may exist; 0: not asked yet */
+	u64 *percpu_bases; /* of percpu.c: each CPU's copy of the section; NULL: not looked for yet */
 	bool table_used; /* a type came from the table of globals */
 	bool btf_used; /* a type came from BTF */
 };
@@ -79,6 +80,8 @@ struct kspace_global {
 	struct ktype type; /* b NULL: not known */
 	bool is_function, is_per_cpu;
 	bool has_addr;
+	bool has_section_offset; /* per-CPU: BTF says where it is in the section */
+	u64 section_offset;
 };
 /* -ENOENT with a diag. */
 int kspace_global(struct kspace *k, const char *name, struct kspace_global *ret) must_check;

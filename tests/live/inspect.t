@@ -75,7 +75,10 @@ i list -o task_struct.tasks -s task_struct.pid,comm -h init_task >tasks
 ok $? "the list of tasks"
 # PIDs are those of the first namespace, ours may be another: the task is known by a name of its own.
 cp "$(command -v sleep)" "$SONDE_TMP/inspectee"
-"$SONDE_TMP/inspectee" 300 &
+echo text >gone
+exec 9<gone
+rm gone
+sleep 300 | "$SONDE_TMP/inspectee" 300 3</proc/self/status 4<&9 7<"$SONDE_TMP" &
 inspectee=$!
 listed() { i list -o task_struct.tasks -s task_struct.comm -h init_task 2>/dev/null | grep -q '"inspectee'; }
 wait_until listed
@@ -84,7 +87,23 @@ like "$(i ps inspectee)" ' (IN|RU) +[0-9.]+ +[1-9][0-9]* +[1-9][0-9]*  inspectee
 addr=$(i ps inspectee | awk '$NF == "inspectee" { print $4; exit }')
 like "$(i struct task_struct.comm "$addr")" '^  comm = "inspectee\\000' "a member at that address"
 is "$(i tree -t maple -s vm_area_struct.vm_start "&((struct task_struct *)0x$addr)->mm->mm_mt" | grep -c '^ ')" "$(grep -vc vsyscall "/proc/$inspectee/maps")" "its maple tree has as many areas as /proc says"
-kill "$inspectee" "$sleeper"
+sleeps() { i bt inspectee | grep -q nanosleep; }
+wait_until sleeps
+ok $? "bt: the stack of a task that sleeps"
+i bt -s inspectee >stack
+like "$(head -1 stack)" "^PID: [0-9]+ +TASK: $addr  CPU: [0-9]+ +COMMAND: \"inspectee\"\$" "bt: which task"
+is "$(sed -n 's/^ *#[0-9]* \[[0-9a-f]*\] \([^+]*\)+[0-9]* at .*/\1/p' stack)" "$(sed 's/^\[<[0-9a-f]*>\] \([^+]*\)+.*/\1/' "/proc/$inspectee/stack")" "bt: the frames of /proc/PID/stack"
+is "$(grep -Ec '^ #[0-9]+ \[ff[0-9a-f]{14}\] ' stack)" "$(grep -c '^ #' stack)" "bt: each with its place on the stack"
+[ "$(uname -m)" != x86_64 ] || like "$(cat stack)" '^    ORIG_RAX: 00000000000000(e6|23)  CS: 0033  SS: 002b$' "bt: registers: the system call is clock_nanosleep"
+is "$(i files inspectee | awk '$1 ~ /^[0-9]+$/ { fd = $1; sub(/^ *[0-9]+ [0-9a-f]+ [0-9a-f]+ [0-9a-f]+ [A-Z]+ +/, ""); print fd, $0 }')" "$(for f in $(ls "/proc/$inspectee/fd" | sort -n); do echo "$f $(readlink "/proc/$inspectee/fd/$f")"; done)" "files: descriptors and paths as in /proc/PID/fd, also of what was deleted"
+like "$(i files inspectee)" "^ROOT: /    CWD: $PWD\$" "files: its root and directory"
+is "$(i vm inspectee | awk '$3 ~ /^[0-9a-f]+$/ && NF >= 4 && length($1) == 16 && NR > 3 { print $2 "-" $3 }')" "$(sed 's/ .*//' "/proc/$inspectee/maps" | grep -v ffffffffff)" "vm: areas as in /proc/PID/maps"
+is "$(i foreach inspectee task -R comm | sed -n 2p)" "$(i struct task_struct.comm "$addr")" "foreach and task: members of the tasks that were named"
+is "$(i foreach kernel ps | grep -c ' \[kthreadd\]$')" 1 "foreach kernel: kernel threads"
+exits 1 "a task that is not there" i bt no-such-task
+like "$err" "no such task: 'no-such-task'" "is named"
+exits 129 "foreach without a command" i foreach inspectee
+kill "$inspectee" "$sleeper" $(jobs -p)
 wait "$inspectee" "$sleeper" 2>/dev/null
 exits 1 "a list without an end" i list -o 0 0xdead000000000000
 like "$err" 'cannot read the list at 0xdead000000000000' "ends with the address"
@@ -124,6 +143,11 @@ else
 	like "$err" 'through /proc/kcore: No such file' "is said"
 fi
 
+# ---- per-CPU variables: also where the symbol list has functions only -------------------------------------------------------------
+is "$(value runqueues:0.cpu)" 0 "a CPU's copy of a per-CPU variable"
+like "$(i runqueues)" '^  \[0\]: ff[0-9a-f]{14}$' "where each copy is"
+is "$(i hrtimer_bases:a.cpu | sed 's/.* = //' | tr '\n' ' ')" "$(seq -s ' ' 0 $(($(nproc --all) - 1))) " "every CPU's copy of another one"
+
 # ---- where the symbol list has data ----------------------------------------------------------------------------------------------
 if grep -q ' [dD] init_task$' /proc/kallsyms; then
 	before=$(cut -d. -f1 /proc/uptime)
@@ -135,8 +159,6 @@ if grep -q ' [dD] init_task$' /proc/kallsyms; then
 	[ "$(value jiffies_64)" -ge "$jiffies" ]
 	ok $? "and does not go back"
 	is "$(i mod | awk 'NR > 1 { print $2, $4 }' | sort)" "$(awk '{ print $1, $2 }' /proc/modules | sort)" "modules and their sizes as in /proc/modules"
-	is "$(value runqueues:0.cpu)" 0 "a CPU's copy of a per-CPU variable"
-	like "$(i runqueues)" '^  \[0\]: ff[0-9a-f]{14}$' "where each copy is"
 	is "$(value nr_cpu_ids)" "$(($(sed 's/.*-//' /sys/devices/system/cpu/possible) + 1))" "nr_cpu_ids"
 	exits 0 "-i" i -i 1 -n 2 jiffies_64
 	like "$out" '  \+[0-9]+  \+[0-9.]+/s$' "the second line has the change per second"

@@ -136,6 +136,7 @@ static void begin(struct inspect *i, struct app *app, const struct inspect_opts 
 					.depth = (unsigned)min(o->depth, (u64)PRINT_DEPTH),
 					.elements = (unsigned)min(o->elements, (u64)1 << 20) };
 	strbuf_init(&i->text);
+	i->text.screen = app->out.screen;
 	strbuf_init(&i->json_text);
 	struct kspace_opts k = { .cache = cache_folder(NULL, i->cache, sizeof(i->cache)),
 				 .memory = (enum kspace_memory)o->memory };
@@ -148,6 +149,7 @@ static void end(struct inspect *i)
 		print_how(i);
 	strbuf_done(&i->text);
 	strbuf_done(&i->json_text);
+	kstacks_close(i->stacks);
 	kspace_done(&i->k);
 }
 
@@ -279,6 +281,11 @@ RUN(sym)
 RUN(dis)
 RUN(ps)
 RUN(mod)
+RUN(task)
+RUN(foreach)
+RUN(bt)
+RUN(files)
+RUN(vm)
 #undef RUN
 
 static const char *const memory_words[] = { "auto", "bpf", "kcore", NULL };
@@ -380,6 +387,18 @@ static const struct opt dis_rows[] = {
 	OPT_FLAG('x', "hex", T, hex, "Offsets in hexadecimal"),
 	COMMON_ROWS, OPT_END(),
 };
+#define BT_ROWS \
+	OPT_FLAG('s', "symbols", T, symbols, "Show the offset in each function"), \
+	OPT_FLAG('l', "lines", T, lines, "Show source files and lines, from debug information"), \
+	OPT_STR('k', "vmlinux", T, vmlinux, "FILE", "Kernel image with debug information, for -l (default: looked for by build ID)")
+#define TASK_ROWS \
+	OPT_STR('R', "members", T, task_members, "MEMBER,...", "Print these members of task_struct only"), \
+	RADIX_ROWS
+static const struct opt bt_rows[] = { BT_ROWS, COMMON_ROWS, OPT_END() };
+static const struct opt task_rows[] = { TASK_ROWS, COMMON_ROWS, OPT_END() };
+static const struct opt foreach_rows[] = {
+	OPT_HEADING("bt"), BT_ROWS, OPT_HEADING("task"), TASK_ROWS, COMMON_ROWS, OPT_END(),
+};
 static const struct opt plain_rows[] = { COMMON_ROWS, OPT_END() };
 #undef T
 /* clang-format on */
@@ -480,6 +499,27 @@ static const struct opt_example ps_examples[] = {
 	{ "inspect ps 1", "one" },
 	{ 0 },
 };
+static const struct opt_example task_examples[] = {
+	{ "inspect task -R pid,comm,prio 1", "members of a task" },
+	{ "inspect task", "all of the task that asks" },
+	{ 0 },
+};
+static const struct opt_example foreach_examples[] = {
+	{ "inspect foreach UN bt", "stacks of tasks that wait uninterruptibly" },
+	{ "inspect foreach bash files", "files of all tasks of this name" },
+	{ "inspect foreach kernel task -R pid,comm", "members of all kernel threads" },
+	{ 0 },
+};
+static const struct opt_example bt_examples[] = {
+	{ "inspect bt 1", "where process 1 sleeps" },
+	{ "inspect bt -s kthreadd", "with offsets, a task by its name" },
+	{ 0 },
+};
+static const struct opt_example files_examples[] = {
+	{ "inspect files 1", "open files of process 1" },
+	{ 0 },
+};
+static const struct opt_example vm_examples[] = { { "inspect vm 1", "its mapped areas" }, { 0 } };
 static const struct opt_example mod_examples[] = { { "inspect mod", "loaded modules" }, { 0 } };
 
 #define SUB(var, n, s, u, fn, row, ...)                                                            \
@@ -524,9 +564,31 @@ SUB(sub_ps, "ps", "list tasks from kernel memory", "[OPTIONS] [PID...]", run_ps,
 SUB(sub_mod, "mod", "list modules from kernel memory", "[OPTIONS]", run_mod, plain_rows,
     .examples = mod_examples);
 
-static const struct command *const subs[] = { &sub_print, &sub_struct, &sub_union, &sub_whatis,
-					      &sub_list,  &sub_tree,   &sub_rd,	   &sub_sym,
-					      &sub_dis,	  &sub_ps,     &sub_mod,   NULL };
+#define ABOUT_TASKS                                                                                \
+	"A task is a PID (of the first namespace, as ps prints it), the address of a "             \
+	"task_struct, a name, a state (RU, IN, UN ...), kernel or user. "
+SUB(sub_task, "task", "print a task_struct", "[OPTIONS] [TASK...]", run_task, task_rows,
+    .examples = task_examples, .about = ABOUT_TASKS "Without one, the task that asks.");
+SUB(sub_foreach, "foreach", "run bt, files, ps, task or vm for many tasks",
+    "[OPTIONS] [TASK...] COMMAND", run_foreach, foreach_rows, .examples = foreach_examples,
+    .about = ABOUT_TASKS "Without one, all tasks.");
+SUB(sub_bt, "bt", "print kernel stacks of sleeping tasks", "[OPTIONS] [TASK...]", run_bt, bt_rows,
+    .examples = bt_examples,
+    .about = ABOUT_TASKS
+    "Frames come from the kernel's own unwinder (a BPF iterator over tasks, which sees those of "
+    "this PID namespace), and the address of each return address from the task's stack. A task "
+    "that runs has no stack that could be read. After the frames of a program's task follow its "
+    "registers.");
+SUB(sub_files, "files", "list open files of tasks", "[OPTIONS] [TASK...]", run_files, plain_rows,
+    .examples = files_examples, .about = ABOUT_TASKS "Without one, the task that asks.");
+SUB(sub_vm, "vm", "list mapped areas of tasks", "[OPTIONS] [TASK...]", run_vm, plain_rows,
+    .examples = vm_examples, .about = ABOUT_TASKS "Without one, the task that asks.");
+
+static const struct command *const subs[] = { &sub_print, &sub_struct, &sub_union,   &sub_whatis,
+					      &sub_list,  &sub_tree,   &sub_rd,	     &sub_sym,
+					      &sub_dis,	  &sub_ps,     &sub_task,    &sub_bt,
+					      &sub_files, &sub_vm,     &sub_foreach, &sub_mod,
+					      NULL };
 
 static const struct opt_example examples[] = {
 	{ "inspect init_task.comm", "print an expression over the kernel's data" },

@@ -3,6 +3,8 @@
 
 #include "base/json.h"
 #include "cmd/app/app.h"
+#include "memory/kfiles.h"
+#include "memory/kstacks.h"
 #include "memory/print.h"
 #include "memory/walk.h"
 
@@ -25,7 +27,8 @@ struct inspect_opts {
 	bool symbols, no_ascii; /* rd -s -x */
 	bool lines, until, from; /* dis -l -r -f */
 	const char *module, *query; /* sym -m -q */
-	const char *vmlinux; /* dis -k, sym -k */
+	const char *vmlinux; /* -k of dis, sym, bt */
+	const char *task_members; /* task -R */
 	u64 interval_s, count; /* -i -n */
 	bool probed;
 };
@@ -44,6 +47,12 @@ struct inspect {
 	struct walk_result walk; /* of list and tree, for the JSON's "end" */
 	bool walked;
 	bool misused; /* a usage error: status 129 */
+	/* Opened when they are first needed. */
+	struct ktasks tasks;
+	struct kfiles files;
+	bool has_tasks, has_files;
+	struct kstacks *stacks;
+	u64 context; /* the task that is meant where none is named; 0: ours */
 };
 
 /* The words after the options. 0, -EINVAL: not as it is used (with a diag), other errno. */
@@ -71,6 +80,24 @@ int inspect_dis(struct inspect *i, int argc, char **argv);
 int inspect_ps(struct inspect *i, int argc, char **argv);
 int inspect_mod(struct inspect *i, int argc, char **argv);
 int inspect_probed(struct inspect *i, int argc, char **argv);
+int inspect_task(struct inspect *i, int argc, char **argv);
+int inspect_foreach(struct inspect *i, int argc, char **argv);
+int inspect_bt(struct inspect *i, int argc, char **argv);
+int inspect_files(struct inspect *i, int argc, char **argv);
+int inspect_vm(struct inspect *i, int argc, char **argv);
+
+/* What is shown of one task. */
+typedef int (*inspect_task_fn)(struct inspect *i, const struct ktask *t);
+int inspect_task_bt(struct inspect *i, const struct ktask *t);
+int inspect_task_files(struct inspect *i, const struct ktask *t);
+int inspect_task_vm(struct inspect *i, const struct ktask *t);
+/* For each task that one of the words means; without words, for the context's task. */
+int inspect_for_tasks(struct inspect *i, int nr_words, char **words, inspect_task_fn fn);
+/* Opens i->tasks. */
+int inspect_tasks(struct inspect *i);
+/* "PID: 1592 TASK: ffff...", and the same as members of a JSON object. */
+void inspect_task_head(struct inspect *i, const struct ktask *t);
+void inspect_json_task(struct inspect *i, const struct ktask *t);
 
 /* Whether a word names a struct or union, "list_head", "task_struct.pid,comm"; for the short form `inspect kprobe ADDRESS`. */
 bool inspect_names_struct(struct inspect *i, const char *word);

@@ -2,8 +2,8 @@
 #include "cmd/inspect/inspect.h"
 
 #include "base/num.h"
-#include "cmd/inspect/lines.h"
 #include "image/disasm.h"
+#include "probe/source_lines.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -120,6 +120,17 @@ int inspect_rd(struct inspect *i, int argc, char **argv)
 
 /* ---- sym ------------------------------------------------------------------------------------------------------------------- */
 
+static bool line_of(struct source_lines *l, const struct ksym *s, u64 addr, char *file, size_t size,
+		    u32 *line)
+{
+	struct source_place at = { .name = s->name,
+				   .name_len = s->name_len,
+				   .module = s->module,
+				   .module_len = s->module_len,
+				   .offset = addr - s->addr };
+	return ksym_is_code(s) && source_line(l, &at, file, size, line);
+}
+
 struct sym_print {
 	struct inspect *i;
 	struct source_lines *lines; /* NULL: none are wanted */
@@ -132,7 +143,7 @@ static int print_sym(struct sym_print *p, const struct ksym *s, u64 addr, u64 of
 	struct inspect *i = p->i;
 	char file[PATH_MAX];
 	u32 line = 0;
-	bool has_line = p->lines && source_line(p->lines, s, addr, file, sizeof(file), &line);
+	bool has_line = p->lines && line_of(p->lines, s, addr, file, sizeof(file), &line);
 	p->nr++;
 	if (i->app->json) {
 		json_object(&i->j);
@@ -422,7 +433,7 @@ static void print_line_change(struct inspect *i, struct source_lines *lines,
 	char file[PATH_MAX];
 	struct strbuf s;
 	u32 line;
-	if (!r->has_sym || !source_line(lines, &r->sym, addr, file, sizeof(file), &line))
+	if (!r->has_sym || !line_of(lines, &r->sym, addr, file, sizeof(file), &line))
 		return;
 	strbuf_init(&s);
 	strbuf_printf(&s, "%s: %u", file, line);
