@@ -146,6 +146,18 @@ struct sink *annotate_sink(struct annotate *a)
 	return &a->sink;
 }
 
+void annotate_clear(struct annotate *a)
+{
+	tally_done(&a->all);
+	a->all = (struct annotate_tally){ 0 };
+}
+
+int annotate_count(struct annotate *a, u32 event, u32 frame, u64 period, u64 count)
+{
+	return tally_add(&a->all, event, frame,
+			 (struct annotation_weight){ .period = period, .count = count });
+}
+
 struct annotation_weight annotate_total(const struct annotate *a, u32 event)
 {
 	struct annotation_weight sum = { 0 };

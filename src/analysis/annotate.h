@@ -17,6 +17,10 @@ struct annotate *annotate_new(const struct sample_choice *chosen, const struct c
 void annotate_free(struct annotate *a);
 struct sink *annotate_sink(struct annotate *a);
 
+/* Instead of a run: nothing was hit so far; and what was. */
+void annotate_clear(struct annotate *a);
+int annotate_count(struct annotate *a, u32 event, u32 frame, u64 period, u64 count) must_check;
+
 /* A function with hits, of one event or of several. */
 struct annotate_func {
 	u32 func; /* of names */

@@ -8,7 +8,7 @@
 
 /* ---- collecting ---- */
 
-static void tally_done(struct tally *t)
+void tally_done(struct tally *t)
 {
 	vec_free(&t->groups);
 	dict_done(&t->group_of);
@@ -530,8 +530,8 @@ int profile_fold(struct profile *p, const struct catalog *c, const struct run_ta
 		err = make_dsos(p);
 	if (!err)
 		err = hw_settle(p, run);
-	if (!err && p->cfg.filter.hide_unresolved)
-		drop_unresolved(p);
+	if (!err)
+		drop_hidden(p);
 	if (!err)
 		err = sum_up(p);
 	if (!err && (p->cfg.max_stack || p->cfg.filter.hide_unresolved))

@@ -120,6 +120,7 @@ struct profile_filter {
 	const char *parent; /* extended regular expression; NULL: what perf takes */
 	bool only_with_parent;
 	bool hide_unresolved;
+	bool hide_kernel, hide_user; /* samples of that level do not exist */
 	bool relative; /* 100 % is what is shown */
 };
 
@@ -143,6 +144,8 @@ struct profile_config {
 	bool by_address; /* call graphs tell addresses apart, not functions */
 	bool by_line; /* they tell lines apart, as they do where rows go by line */
 	bool full_path; /* of source files */
+	u64 min_count; /* rows need more samples of their own than this; 0: any */
+	bool own_names; /* tables may outlive the catalogue */
 	bool nanoseconds; /* PROFILE_KEY_TIME with nine digits */
 	u32 max_stack; /* frames of a chain that count, from the end where graphs begin; 0: all */
 	bool branches; /* every branch of a sample is a row's, not the sample; there are no chains then */

@@ -31,11 +31,21 @@ static bool chosen_func(const struct profile *p, const struct name_func *f)
 	return !o->symbol_part || (f->name && strstr(f->name, o->symbol_part));
 }
 
-void drop_unresolved(struct profile *p)
+static bool is_hidden(const struct profile_filter *o, const struct name_func *f)
 {
+	bool kernel = f->mode == FRAME_KERNEL || f->mode == FRAME_GUEST_KERNEL;
+	return (o->hide_unresolved && !f->name) || (o->hide_kernel && kernel) ||
+	       (o->hide_user && !kernel);
+}
+
+void drop_hidden(struct profile *p)
+{
+	const struct profile_filter *o = &p->cfg.filter;
 	size_t kept = 0;
+	if (!o->hide_unresolved && !o->hide_kernel && !o->hide_user)
+		return;
 	for (size_t i = 0; i < p->all.nr; i++)
-		if (leaf_of(p, &p->all.entries[i])->name)
+		if (!is_hidden(o, leaf_of(p, &p->all.entries[i])))
 			p->all.entries[kept++] = p->all.entries[i];
 	p->all.nr = kept;
 }

@@ -77,8 +77,12 @@ struct drawer {
 	struct rowtree graph;
 };
 
+struct profile_live;
+
 struct profile {
 	struct sink sink;
+	struct profile_live *live; /* whose it is; NULL: a run of its own */
+	u8 weight_bits; /* weights of entries and totals are larger by so many, while it collects */
 	struct profile_config cfg;
 	struct profile_field values[PROFILE_VALUES_MAX]; /* [word - 1] */
 	u32 nr_values;
@@ -183,6 +187,7 @@ const char *hw_cell(const struct profile *p, enum profile_key key, const struct 
 /* ---- profile.c ---- */
 
 int drawer_init(struct drawer *d, struct profile *p) must_check;
+void tally_done(struct tally *t);
 /* The group with these words, made when it is not there; its index or -ENOMEM. */
 s64 tally_group(struct tally *t, const u64 *words, u32 stride) must_check;
 int tally_add(struct tally *t, u32 group, u32 leaf, u32 chain, u64 period, u64 count) must_check;
@@ -216,8 +221,8 @@ void profile_draw(struct profile *p, struct table *t);
 
 /* ---- profile_choose.c ---- */
 
-/* Samples without a name do not exist. */
-void drop_unresolved(struct profile *p);
+/* Samples without a name, or of a level that is to be hidden, do not exist. */
+void drop_hidden(struct profile *p);
 /* Leaves only entries that the filters by library and function want, and sums those up. */
 int choose_entries(struct profile *p) must_check;
 /* Chains without what is not wanted of them; *chains then points to them. */

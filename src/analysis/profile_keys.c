@@ -645,7 +645,7 @@ static const char *comm_of(const struct profile *p, u32 comm, struct arena *a)
 {
 	char own[COMM_TEXT];
 	const char *text = comm_text(p->catalog, comm, own);
-	return text == own ? arena_strdup(a, own) : text;
+	return text == own || p->cfg.own_names ? arena_strdup(a, text) : text;
 }
 
 /* A task is one row, whatever it was called on the way: it goes by its last name. */

@@ -21,14 +21,19 @@ static struct tally *tally_of(const struct profile_merging *m, u32 shard)
 	return &((struct profile_shard *)m->parts[shard].state)->tally;
 }
 
+static u64 weight_of(const struct profile *p, u64 v)
+{
+	return min(v, UINT64_MAX >> 2 * p->weight_bits) << p->weight_bits;
+}
+
 static int merge_skipped(struct profile *p, const struct profile_shard *st)
 {
 	for (size_t i = 0; i < st->skipped.nr; i++) {
 		while (p->totals.nr <= i)
 			if (!vec_push(&p->totals))
 				return -ENOMEM;
-		p->totals.at[i].period += st->skipped.at[i].period;
-		p->totals.at[i].nr_samples += st->skipped.at[i].nr_samples;
+		p->totals.at[i].period += weight_of(p, st->skipped.at[i].period);
+		p->totals.at[i].nr_samples += weight_of(p, st->skipped.at[i].nr_samples);
 	}
 	hw_add_branches(&p->branches, &st->branches);
 	return 0;
@@ -154,7 +159,8 @@ static int add_entries(struct profile_merging *m)
 		err = translate(m, 0, 0);
 	for (size_t i = 0; i < t->nr && !err; i++) {
 		const struct entry *e = &t->entries[i];
-		err = tally_add(&m->p->all, e->group, e->leaf, e->chain, e->period, e->count);
+		err = tally_add(&m->p->all, e->group, e->leaf, e->chain, weight_of(m->p, e->period),
+				weight_of(m->p, e->count));
 	}
 	return err;
 }
@@ -181,7 +187,7 @@ int profile_merge(struct sink *k, const struct sink_part *parts, u32 nr, unsigne
 	int err = m.map_group && m.nr_entries && m.first_entry ? 0 : -ENOMEM;
 	for (u32 i = 0; i < nr && !err; i++)
 		err = merge_skipped(m.p, parts[i].state);
-	if (!err && nr == 1 && !m.p->all.nr_groups && !parts[0].map_frame) {
+	if (!err && nr == 1 && !m.p->all.nr_groups && !parts[0].map_frame && !m.p->weight_bits) {
 		err = take_over(m.p, parts[0].state);
 	} else if (!err && nr == 1) {
 		err = add_entries(&m);

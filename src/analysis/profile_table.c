@@ -122,7 +122,8 @@ bool profile_row_hidden(const struct profile *p, const struct row *r)
 {
 	const char *part = p->cfg.filter.symbol_part;
 	const char *name = p->names->funcs[r->func].name;
-	return part && p->cfg.children && (!name || !strstr(name, part));
+	return (part && p->cfg.children && (!name || !strstr(name, part))) ||
+	       (p->cfg.min_count && r->count <= p->cfg.min_count);
 }
 
 /* The event's rows in order. */

@@ -134,8 +134,23 @@ void annotate_look_done(struct annotating *a)
 	vec_free(&a->look->pages);
 }
 
+static int look_wait(void *ctx)
+{
+	const struct annotate_given *g = ((struct annotating *)ctx)->given;
+	return g->wait_ms(g->ctx);
+}
+
+static int look_tick(void *ctx)
+{
+	struct annotating *a = ctx;
+	int ret = a->given->tick(a->given->ctx);
+	int err = ret > 0 ? annotate_name_given(a) : 0;
+	return err ? err : ret;
+}
+
 int annotate_look(struct annotating *a)
 {
+	bool live = a->given && a->given->tick;
 	struct tui_annotate c = {
 		.ctx = a,
 		.open = look_open,
@@ -144,6 +159,8 @@ int annotate_look(struct annotating *a)
 		.nr_pages = (u32)a->look->pages.nr,
 		.style = &a->style,
 		.colour = a->tell.colour,
+		.wait_ms = live ? look_wait : NULL,
+		.tick = live ? look_tick : NULL,
 	};
 	struct strbuf why;
 	bool any = look_first(a, &c);

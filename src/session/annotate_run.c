@@ -263,14 +263,21 @@ static int count_hits(struct annotating *a)
 		       : -ENOMEM;
 }
 
-/* Names for what was counted before. */
-static int take_hits(struct annotating *a)
+int annotate_name_given(struct annotating *a)
 {
-	a->hits = a->given->hits;
-	named_run_begin(&a->run, a->src, recording_names(a->names, a->src, &a->opts->symbols));
-	a->run.own_names = true;
 	a->run.tables.frames = *a->given->frames;
 	return a->run.names ? named_run_resolve(&a->run, WANT_SYMBOL) : -ENOMEM;
+}
+
+/* What was counted before. */
+static int take_hits(struct annotating *a)
+{
+	const struct annotate_given *g = a->given;
+	a->hits = g->hits;
+	named_run_begin(&a->run, a->src,
+			g->names ? g->names : recording_names(a->names, a->src, &a->opts->symbols));
+	a->run.own_names = !g->names;
+	return annotate_name_given(a);
 }
 
 static void hits_done(struct annotating *a)

@@ -49,6 +49,11 @@ struct annotate_given {
 	struct source *src;
 	struct annotate *hits;
 	const struct frame_table *frames;
+	struct names *names; /* whose functions keep their numbers when frames are added; NULL: ours */
+	/* Of a run that goes on; NULL: it has ended. As in struct tui_annotate; 1: hits and frames are other ones now. */
+	int (*wait_ms)(void *ctx);
+	int (*tick)(void *ctx);
+	void *ctx;
 };
 
 /* Functions of one image without code, for one reason. */
@@ -113,6 +118,8 @@ int annotate_make(struct annotating *a, const struct annotate_func *func, const 
 		  u32 nr_events, const char *group, struct arena *arena,
 		  struct annotation *an) must_check;
 const char *annotate_missing_reason(int err);
+/* Names for what is given, as it is now. */
+int annotate_name_given(struct annotating *a) must_check;
 
 /* Everything of an open recording, with style and code.syntax filled in. Takes the source over. */
 int annotate_opened(struct annotating *a) must_check;

@@ -37,6 +37,7 @@ struct report_opts {
 	const char *input;
 	struct opt_list inputs; /* -i, all of them */
 	struct opt_list sort;
+	const char *usual_sort; /* keys where none are asked for; NULL: comm,dso,symbol */
 	const char *fields;
 	struct report_graph_opts graph;
 	bool stdio;
@@ -60,6 +61,9 @@ struct report_opts {
 	bool csv;
 	bool inverted;
 	bool hide_unresolved;
+	bool hide_kernel, hide_user;
+	u64 min_count; /* samples that a row needs more than; 0: any will do */
+	u64 max_rows; /* of each table; 0: all */
 	bool exclude_other;
 	bool hierarchy;
 	bool branches; /* usual, where there are some */
@@ -110,6 +114,7 @@ struct report {
 	struct profile *profile;
 	struct profile_config cfg;
 	struct machine_env env;
+	bool has_env;
 	struct choose choose;
 	struct word_list dsos, symbols;
 	struct sample_gate gate;
@@ -136,6 +141,12 @@ struct shown {
 int report_side(struct report *r) must_check;
 /* The samples of a prepared source, with choose, gate, dsos and symbols filled in. 0 or negative errno, with a diag. */
 int report_samples(struct report *r) must_check;
+/*
+ * The same in steps, for who runs the source itself (session/top.h): what the options mean for a prepared source, in cfg; and what its keys
+ * ask of names, enum names_want. Then r->profile is a folded one of the caller's, and the functions below show it.
+ */
+int report_settle(struct report *r) must_check;
+unsigned report_wants(const struct report *r);
 void report_done(struct report *r);
 
 /* Keys of memory accesses, when none are asked for. */
@@ -151,6 +162,9 @@ int report_table(struct report *r, const struct shown *e, struct table *t) must_
 int report_head(struct report *r) must_check;
 int report_text(struct report *r) must_check;
 int report_json(struct report *r) must_check;
+/* Only the tables; and only the keys "lost" and "events" of an object that is open. */
+int report_text_tables(struct report *r) must_check;
+int report_json_tables(struct report *r, struct json *j) must_check;
 /* Basic blocks by cycles, of a prepared recording with branches. */
 int report_blocks(struct report *r) must_check;
 

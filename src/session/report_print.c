@@ -88,6 +88,8 @@ int report_table(struct report *r, const struct shown *e, struct table *t)
 		at += strcspn(at, ",");
 		at += *at == ',';
 	}
+	if (r->opts->max_rows)
+		t->nr_rows = min(t->nr_rows, r->opts->max_rows);
 	return err;
 }
 
@@ -200,6 +202,12 @@ static int add_threads(struct report *r)
 	return err;
 }
 
+int report_text_tables(struct report *r)
+{
+	say_elided(r);
+	return report_each(r, print_event);
+}
+
 int report_text(struct report *r)
 {
 	int err = report_head(r);
@@ -241,17 +249,23 @@ static int json_event(struct report *r, const struct shown *e)
 	return err;
 }
 
+int report_json_tables(struct report *r, struct json *j)
+{
+	r->json = j;
+	json_put_u64(j, "lost", r->src->catalog.nr_lost);
+	json_key(j, "events");
+	json_array(j);
+	int err = report_each(r, json_event);
+	json_array_end(j);
+	return err;
+}
+
 int report_json(struct report *r)
 {
 	struct json j;
 	json_begin(&j, r->tell.out, JSON_PRETTY);
-	r->json = &j;
 	json_object(&j);
-	json_put_u64(&j, "lost", r->src->catalog.nr_lost);
-	json_key(&j, "events");
-	json_array(&j);
-	int err = report_each(r, json_event);
-	json_array_end(&j);
+	int err = report_json_tables(r, &j);
 	if (r->opts->threads)
 		json_key(&j, "threads");
 	if (r->opts->threads && !err)

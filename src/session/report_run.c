@@ -41,7 +41,8 @@ static void configure(struct report *r)
 				  ? "sonde ftrace record -T -e EVENT, or -p function_graph"
 				  : "sonde record -g -- COMMAND");
 	}
-	cfg->children = chains && o->children && !o->no_children && !o->hierarchy && !history;
+	bool with_callees = o->children && !o->no_children && !history && !o->mem_mode;
+	cfg->children = chains && with_callees && !o->hierarchy;
 	cfg->graph = chains && !o->graph.off && !o->separator && !o->csv;
 	cfg->min_percent =
 		o->percent_limit && !o->graph.percent_given ? r->min_percent : o->graph.min_percent;
@@ -51,12 +52,13 @@ static void configure(struct report *r)
 	cfg->by_line = o->graph.by_line;
 	cfg->full_path = o->full_path;
 	cfg->nanoseconds = o->nanoseconds;
+	cfg->min_count = o->min_count;
 	cfg->max_stack = (u32)o->max_stack;
 	cfg->group_sort = (u32)min(o->group_sort, (u64)UINT32_MAX);
-	cfg->order = o->graph.order_given				      ? o->graph.order
-		     : o->inverted					      ? PROFILE_CALLER
-		     : (chains && o->children && !o->no_children && !history) ? PROFILE_CALLER
-									      : PROFILE_CALLEE;
+	cfg->order = o->graph.order_given	? o->graph.order
+		     : o->inverted		? PROFILE_CALLER
+		     : (chains && with_callees) ? PROFILE_CALLER
+						: PROFILE_CALLEE;
 	cfg->filter = (struct profile_filter){
 		.choice = r->choose.when,
 		.rows = r->choose.who,
@@ -70,6 +72,8 @@ static void configure(struct report *r)
 		.ignore_callees = chains ? o->ignore_callees : NULL,
 		.gate = r->gate,
 		.hide_unresolved = o->hide_unresolved,
+		.hide_kernel = o->hide_kernel,
+		.hide_user = o->hide_user,
 		.relative = o->percentage && !strcmp(o->percentage, "relative"),
 	};
 }
@@ -165,7 +169,7 @@ static int set_keys(struct report *r)
 		.usual = o->mem_mode				? report_mem_keys
 			 : o->branch_history && has_branches(r) ? "srcline,symbol,dso"
 			 : r->cfg.branches ? "comm,dso_from,symbol_from,symbol_to,cycles"
-					   : NULL,
+					   : o->usual_sort,
 		.branches = r->cfg.branches,
 		.fields = o->fields,
 		.parent = o->parent || o->exclude_other,
@@ -325,6 +329,33 @@ static void warn_no_branches(struct report *r, const char *option, const char *h
 	diag_hint(r->tell.diag, "record them where the CPU can: sonde record %s", how);
 }
 
+/* Columns, order and filters, of a configured report. */
+static int settle(struct report *r)
+{
+	const struct report_opts *o = r->opts;
+	int err = set_keys(r);
+	r->bad_keys = err == -EINVAL;
+	if (err)
+		return err;
+	machine_env_init(&r->env, r->src);
+	r->has_env = true;
+	err = machine_env_read(&r->env, &r->cfg, o->socket != NULL);
+	if (!err && o->socket)
+		err = choose_socket(r);
+	return err ? err : elide_columns(r);
+}
+
+int report_settle(struct report *r)
+{
+	configure(r);
+	return settle(r);
+}
+
+unsigned report_wants(const struct report *r)
+{
+	return wanted_names(&r->cfg);
+}
+
 int report_samples(struct report *r)
 {
 	const struct report_opts *o = r->opts;
@@ -339,24 +370,14 @@ int report_samples(struct report *r)
 		warn_no_branches(r, r->labels->branch_history, "-b -g");
 	if (o->total_cycles)
 		warn_no_branches(r, r->labels->total_cycles, "-b");
-	int err = set_keys(r);
-	r->bad_keys = err == -EINVAL;
-	if (err)
-		return err;
-	machine_env_init(&r->env, r->src);
-	err = machine_env_read(&r->env, &r->cfg, o->socket != NULL);
-	if (!err && o->socket)
-		err = choose_socket(r);
-	if (!err)
-		err = elide_columns(r);
-	if (!err)
-		err = profile_source(r);
-	machine_env_done(&r->env);
-	return err;
+	int err = settle(r);
+	return err ? err : profile_source(r);
 }
 
 void report_done(struct report *r)
 {
+	if (r->has_env)
+		machine_env_done(&r->env);
 	choose_done(&r->choose);
 	vec_free(&r->dsos.at);
 	vec_free(&r->symbols.at);

@@ -496,6 +496,50 @@ static int put_in(void *ctx, const struct iovec *iov, size_t nr)
 	return rounds_put(ctx, iov, nr);
 }
 
+/* All events as the head of a file has them; the caller's. NULL: no memory. */
+static struct perfdata_event *head_events(const struct recorder *r, size_t *nr)
+{
+	const struct live_event *live = live_perf_events(r->live, nr);
+	struct perfdata_event *events = calloc(*nr, sizeof(*events));
+	for (size_t i = 0; i < *nr && events; i++) {
+		events[i] = (struct perfdata_event){
+			.attr = live[i].attr,
+			.name = live[i].name,
+			.ids = live[i].ids.at,
+			.nr_ids = (u32)live[i].ids.nr,
+			.leader = live[i].leader,
+			.nr_members = live[i].nr_members,
+			.group_name = live[i].desc ? live[i].desc->group_name : NULL,
+		};
+		if (r->opts.unwind)
+			live_unwind_attr(&events[i].attr);
+	}
+	return events;
+}
+
+static struct perfdata_meta head_meta(const struct recorder *r, const struct strbuf *formats)
+{
+	const struct recorder_opts *o = &r->opts;
+	struct perfdata_meta meta = {
+		.machine = &r->machine,
+		.version = o->version,
+		.argv = o->argv,
+		.argc = o->argc,
+		.zstd_level = o->zstd_level,
+		.owner_uid = o->owner_uid,
+		.owner_gid = o->owner_gid,
+		.tracing_data = formats->len ? formats->data : NULL,
+		.tracing_data_size = formats->len,
+		.no_build_ids = o->no_build_ids,
+		.in_folder = o->in_folder,
+		.pipe = o->pipe,
+		.pipe_fd = o->pipe_fd,
+	};
+	if (o->live.has_clock)
+		read_clocks(&meta, o->live.clock_id);
+	return meta;
+}
+
 /* The file, and with `tee` the stream to the source beside it. */
 static int open_writers(struct recorder *r, const struct perfdata_event *events, u32 nr,
 			struct perfdata_meta *meta, bool tee, struct diag *d)
@@ -516,41 +560,13 @@ static int open_file(struct recorder *r, const struct recorder_opts *o, struct d
 {
 	size_t nr;
 	const struct live_event *live = live_perf_events(r->live, &nr);
-	_cleanup_free_ struct perfdata_event *events = calloc(nr, sizeof(*events));
+	_cleanup_free_ struct perfdata_event *events = head_events(r, &nr);
 	if (!events)
 		return -ENOMEM;
-	for (size_t i = 0; i < nr; i++)
-		events[i] = (struct perfdata_event){
-			.attr = live[i].attr,
-			.name = live[i].name,
-			.ids = live[i].ids.at,
-			.nr_ids = (u32)live[i].ids.nr,
-			.leader = live[i].leader,
-			.nr_members = live[i].nr_members,
-			.group_name = live[i].desc ? live[i].desc->group_name : NULL,
-		};
-	for (size_t i = 0; i < nr && o->unwind; i++)
-		live_unwind_attr(&events[i].attr);
 	struct strbuf formats;
 	strbuf_init(&formats);
 	int err = read_formats(live, nr, o->tracing, &formats, d);
-	struct perfdata_meta meta = {
-		.machine = &r->machine,
-		.version = o->version,
-		.argv = o->argv,
-		.argc = o->argc,
-		.zstd_level = o->zstd_level,
-		.owner_uid = o->owner_uid,
-		.owner_gid = o->owner_gid,
-		.tracing_data = formats.len ? formats.data : NULL,
-		.tracing_data_size = formats.len,
-		.no_build_ids = o->no_build_ids,
-		.in_folder = o->in_folder,
-		.pipe = o->pipe,
-		.pipe_fd = o->pipe_fd,
-	};
-	if (o->live.has_clock)
-		read_clocks(&meta, o->live.clock_id);
+	struct perfdata_meta meta = head_meta(r, &formats);
 	if (!err)
 		err = open_writers(r, events, (u32)nr, &meta, o->source && !o->no_file && !r->tee,
 				   d);
@@ -739,6 +755,62 @@ int recorder_switch(struct recorder *r, const char *keep_as, struct diag *d)
 	if (!err)
 		err = describe(r, true, d);
 	__atomic_store_n(&r->described, true, __ATOMIC_RELEASE);
+	return err;
+}
+
+struct copy_ids {
+	struct perfdata_writer *to;
+};
+
+static int copy_module_id(void *ctx, const struct kernel_module *m)
+{
+	struct perfdata_writer *to = ((struct copy_ids *)ctx)->to;
+	char name[80];
+	snprintf(name, sizeof(name), "[%s]", m->name);
+	return perfdata_write_build_id(to, m->path ? m->path : name, true, m->build_id,
+				       m->build_id_size);
+}
+
+/* Build IDs of the kernel; those of programs are in the records about their maps, where we made these. */
+static int copy_kernel_ids(struct recorder *r, struct perfdata_writer *to)
+{
+	const struct machine *m = &r->machine;
+	int err = perfdata_write_build_id(to, "[kernel.kallsyms]", true, m->kernel_build_id,
+					  m->kernel_build_id_size);
+	if (!err)
+		err = kmap_modules(r->root, m->release, copy_module_id, &(struct copy_ids){ to });
+	return err == -ENOENT ? 0 : err;
+}
+
+static int write_copy(struct recorder *r, struct perfdata_writer *to, const struct recorder_copy *c)
+{
+	int err = live_perf_sees_kernel(r->live) ? copy_kernel_ids(r, to) : 0;
+	perfdata_write_times(to, c->first_ns, c->last_ns);
+	for (size_t i = 0; i < c->nr && !err; i += PERFDATA_WRITE_IOV_MAX)
+		err = perfdata_write_records(to, c->iov + i,
+					     min(c->nr - i, (size_t)PERFDATA_WRITE_IOV_MAX));
+	int finish = perfdata_write_finish(to);
+	return err ? err : finish;
+}
+
+int recorder_copy(struct recorder *r, const struct recorder_copy *c, struct diag *d)
+{
+	size_t nr;
+	const struct live_event *live = live_perf_events(r->live, &nr);
+	_cleanup_free_ struct perfdata_event *events = head_events(r, &nr);
+	struct strbuf formats;
+	strbuf_init(&formats);
+	int err = events ? read_formats(live, nr, r->opts.tracing, &formats, d) : -ENOMEM;
+	struct perfdata_meta meta = head_meta(r, &formats);
+	meta.pipe = false;
+	struct perfdata_writer *to =
+		err ? NULL : perfdata_write_open(c->path, events, (u32)nr, &meta, d);
+	if (!err)
+		err = to ? write_copy(r, to, c) : -errno;
+	if (to && err)
+		diag_error(d, err, "cannot write %s: %s", c->path, strerror(-err));
+	perfdata_write_close(to);
+	strbuf_done(&formats);
 	return err;
 }
 

@@ -73,6 +73,14 @@ int recorder_switch(struct recorder *r, const char *keep_as, struct diag *d) mus
 int recorder_rename(struct recorder *r, const char *keep_as) must_check;
 /* Removes the file. */
 void recorder_discard(struct recorder *r);
+/* Whole records that went through, as a file of their own: its head is that of the recording. Negative errno with a diag. */
+struct recorder_copy {
+	const char *path;
+	const struct iovec *iov;
+	size_t nr;
+	u64 first_ns, last_ns; /* of its samples */
+};
+int recorder_copy(struct recorder *r, const struct recorder_copy *c, struct diag *d) must_check;
 int recorder_full_fd(const struct recorder *r);
 /* Of the file that is being written; borrowed until the next switch. */
 int recorder_file_fd(const struct recorder *r);

@@ -4,6 +4,7 @@
  */
 #include "view/browse.h"
 
+#include "base/dict.h"
 #include "view/text_table.h"
 
 #include <errno.h>
@@ -29,7 +30,7 @@ struct view_browse_line {
 struct zoom {
 	size_t column;
 	const char *key;
-	const char *value; /* the table's */
+	const char *value; /* in the browser's arena */
 };
 
 struct browse {
@@ -428,6 +429,9 @@ int browse_zoom(struct browse *b, const char *key, size_t line)
 		const char *value = table_cells(b->t, b->lines.at[line].row)[i].str;
 		if (c->type != CELL_STR || strcmp(c->key, key) || !value)
 			continue;
+		value = arena_strdup(&b->arena, value);
+		if (!value)
+			return -ENOMEM;
 		b->zooms[b->nr_zooms++] =
 			(struct zoom){ .column = i, .key = c->key, .value = value };
 		int err = remake(b);
@@ -493,4 +497,106 @@ size_t browse_next_match(const struct browse *b, size_t line, bool backwards)
 			return at;
 	}
 	return line;
+}
+
+/* ---- another table in its place ---- */
+
+/* A row by its names. */
+static u64 row_hash(const struct table *t, size_t row)
+{
+	u64 hash = 0;
+	for (size_t i = 0; i < t->columns.nr; i++) {
+		const char *text =
+			t->columns.at[i].type == CELL_STR ? table_cells(t, row)[i].str : NULL;
+		if (text)
+			hash = hash_u64(hash ^ hash_bytes(text, strlen(text)));
+	}
+	return hash;
+}
+
+/* Nodes that were open and are there again, below nodes that are the same. */
+static void take_nodes(struct graph *to, u32 first, const struct graph *from, u32 other, u32 depth)
+{
+	for (u32 at = first; at != TREE_NONE && depth < DEPTH_MAX; at = to->tree.nodes.at[at].next) {
+		const struct tree_node *n = &to->tree.nodes.at[at], *o;
+		for (u32 k = other; k != TREE_NONE; k = o->next) {
+			o = &from->tree.nodes.at[k];
+			if (!n->nr_labels || !o->nr_labels ||
+			    strcmp(to->tree.labels.at[n->first_label],
+				   from->tree.labels.at[o->first_label]))
+				continue;
+			to->open[at] = from->open[k];
+			take_nodes(to, n->first_child, from, o->first_child, depth + 1);
+			break;
+		}
+	}
+}
+
+static int take_rows(struct browse *b, const struct browse *from, const struct dict *rows)
+{
+	for (size_t i = 0; i < from->t->nr_rows; i++) {
+		u32 row = from->open[i] ? dict_get(rows, row_hash(from->t, i)) : DICT_NONE;
+		if (row == DICT_NONE)
+			continue;
+		int err = open_row(b, row);
+		if (err)
+			return err;
+		if (b->open[row])
+			take_nodes(b->graphs[row], b->graphs[row]->tree.first_root, from->graphs[i],
+				   from->graphs[i]->tree.first_root, 0);
+	}
+	return 0;
+}
+
+static int take_filters(struct browse *b, const struct browse *from)
+{
+	if (from->text && !(b->text = strdup(from->text)))
+		return -ENOMEM;
+	for (u32 i = 0; i < from->nr_zooms; i++) {
+		struct zoom z = from->zooms[i];
+		if (z.column >= b->t->columns.nr ||
+		    strcmp(b->t->columns.at[z.column].key, z.key) != 0)
+			continue;
+		z.key = b->t->columns.at[z.column].key;
+		z.value = arena_strdup(&b->arena, z.value);
+		if (!z.value)
+			return -ENOMEM;
+		b->zooms[b->nr_zooms++] = z;
+	}
+	return 0;
+}
+
+/* As many lines below its row as before, if the graph still has so many. */
+static size_t same_line(const struct browse *b, const struct browse *from, const struct dict *rows,
+			size_t line)
+{
+	if (line >= from->lines.nr)
+		return line;
+	size_t old = from->lines.at[line].row;
+	u32 row = dict_get(rows, row_hash(from->t, old));
+	size_t at = row == DICT_NONE ? b->lines.nr : browse_find_row(b, row);
+	size_t below = line - browse_find_row(from, old);
+	if (at >= b->lines.nr)
+		return line;
+	return at + below < b->lines.nr && b->lines.at[at + below].row == row ? at + below : at;
+}
+
+int browse_take_over(struct browse *b, const struct browse *from, size_t *line)
+{
+	struct dict rows;
+	dict_init(&rows);
+	int err = 0;
+	for (size_t i = 0; i < b->t->nr_rows && !err; i++)
+		err = dict_put(&rows, row_hash(b->t, i), (u32)i);
+	if (!err)
+		err = take_filters(b, from);
+	if (!err)
+		err = take_rows(b, from, &rows);
+	if (!err)
+		err = browse_sort(b, from->sorted >= from->t->columns.nr ? b->t->columns.nr
+									 : from->sorted);
+	if (!err)
+		*line = same_line(b, from, &rows, *line);
+	dict_done(&rows);
+	return err;
 }

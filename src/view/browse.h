@@ -23,9 +23,16 @@ struct browse_line {
 
 struct browse;
 
-/* The table is borrowed and must not change. fractal: shares of the parent, as in the text. NULL: no memory. */
+/* The table is borrowed and must not change; names that were zoomed into stay valid without it. fractal: shares of the parent, as in the text. NULL: no memory. */
 struct browse *browse_new(const struct table *t, bool fractal);
 void browse_free(struct browse *b);
+
+/*
+ * The table was made anew: order, filters, search and what is open are those of `from`, as far as its rows are in this one too. Rows are the
+ * same where all their names are. *line: of `from`, then of this one; the row's first line where there is no such line, the same
+ * number where there is no such row.
+ */
+int browse_take_over(struct browse *b, const struct browse *from, size_t *line) must_check;
 
 size_t browse_nr_lines(const struct browse *b);
 struct browse_line browse_line(const struct browse *b, size_t line);

@@ -556,6 +556,30 @@ static void colours(void)
 	init_pair(PAIR_ARROW, COLOR_CYAN, -1);
 }
 
+static int wait_ms(void *ctx)
+{
+	const struct tui *t = ctx;
+	return t->c->wait_ms(t->c->ctx);
+}
+
+/* The same lines with other weights: what is selected stays. */
+static int tick(void *ctx)
+{
+	struct tui *t = ctx;
+	struct strbuf why;
+	size_t at = t->at, top = t->top;
+	int shift = t->shift, ret = t->c->tick(t->c->ctx);
+	if (ret <= 0)
+		return ret;
+	strbuf_init(&why);
+	ret = show_func(t, t->page, t->func, &why);
+	strbuf_done(&why);
+	t->at = at;
+	t->top = top;
+	t->shift = shift;
+	return ret;
+}
+
 static int run(const struct tui_annotate *c, int (*screen)(const struct tui_screen *),
 	       struct strbuf *why)
 {
@@ -569,7 +593,9 @@ static int run(const struct tui_annotate *c, int (*screen)(const struct tui_scre
 						   .colour = c->colour,
 						   .colours = colours,
 						   .draw = draw,
-						   .key = do_key });
+						   .key = do_key,
+						   .wait_ms = c->tick ? wait_ms : NULL,
+						   .tick = c->tick ? tick : NULL });
 	vec_free(&t.rows);
 	vec_free(&t.past);
 	arena_done(&t.arena);

@@ -22,6 +22,9 @@ struct tui_annotate {
 	u32 page, func; /* where to begin */
 	const struct text_annotate_opts *style; /* percentages, source lines, ASCII */
 	bool colour;
+	/* Samples that go on; NULL: there are no more. */
+	int (*wait_ms)(void *ctx); /* until the next tick is due */
+	int (*tick)(void *ctx); /* 1: open the function again; 0; or negative errno, which ends it */
 };
 
 /* Until the user leaves: 0; -ENOTTY: the terminal cannot; or negative errno of the first function, nothing is drawn then. */

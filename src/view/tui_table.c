@@ -33,7 +33,7 @@ static const char footer[] =
 struct table_tui {
 	const struct tui_config *c;
 	u32 page;
-	struct table table;
+	struct table *table; /* of the page */
 	struct strbuf title;
 	struct browse *b;
 	u32 *widths, *fit; /* of columns: what they need, and what the screen has for them */
@@ -54,8 +54,8 @@ static bool numeric(const struct column *c)
  */
 static void fit_widths(struct table_tui *t)
 {
-	size_t nr = t->table.columns.nr;
-	const struct column *c = t->table.columns.at;
+	size_t nr = t->table->columns.nr;
+	const struct column *c = t->table->columns.at;
 	u32 total = 0;
 	for (size_t i = 0; i < nr; i++) {
 		t->fit[i] = t->widths[i];
@@ -78,8 +78,8 @@ static void put_names(const struct table_tui *t)
 {
 	struct strbuf s;
 	strbuf_init(&s);
-	for (size_t i = 0; i < t->table.columns.nr; i++) {
-		const struct column *c = &t->table.columns.at[i];
+	for (size_t i = 0; i < t->table->columns.nr; i++) {
+		const struct column *c = &t->table->columns.at[i];
 		strbuf_str(&s, "  ");
 		if (numeric(c))
 			strbuf_right(&s, c->name, t->fit[i]);
@@ -125,9 +125,9 @@ static void row_line(const struct table_tui *t, const struct browse_line *l, str
 	struct strbuf *s = &d->text;
 	strbuf_char(s, l->sign);
 	strbuf_char(s, ' ');
-	for (size_t i = 0; i < t->table.columns.nr; i++) {
-		const struct column *c = &t->table.columns.at[i];
-		const union cell *v = &table_cells(&t->table, l->row)[i];
+	for (size_t i = 0; i < t->table->columns.nr; i++) {
+		const struct column *c = &t->table->columns.at[i];
+		const union cell *v = &table_cells(t->table, l->row)[i];
 		struct strbuf cell;
 		strbuf_init(&cell);
 		cell.screen = true;
@@ -221,10 +221,10 @@ static void put_title(struct table_tui *t)
 	else
 		strbuf_printf(&s, ": %s %.2f%% in all   ", browse_shown_column(t->b),
 			      browse_shown_percent(t->b));
-	if (browse_sorted(t->b) < t->table.columns.nr)
+	if (browse_sorted(t->b) < t->table->columns.nr)
 		strbuf_printf(&s, "by %s   ",
-			      t->table.columns.at[browse_sorted(t->b)].name +
-				      strspn(t->table.columns.at[browse_sorted(t->b)].name, " "));
+			      t->table->columns.at[browse_sorted(t->b)].name +
+				      strspn(t->table->columns.at[browse_sorted(t->b)].name, " "));
 	strbuf_str(&s, strbuf_cstr(&t->title));
 	tui_bar(TITLE_LINE, strbuf_cstr(&s), A_REVERSE);
 	strbuf_done(&s);
@@ -260,13 +260,18 @@ static int draw(void *ctx)
 		put_line(t, FIRST_LINE + (int)i, t->top + i);
 	if (!nr)
 		tui_put(FIRST_LINE, 2, COLS - 2, 0, "no rows");
-	tui_bar(LINES - 1, *t->message ? t->message : footer, *t->message ? A_BOLD : A_DIM);
+	const char *last = t->c->footer ? t->c->footer : footer;
+	tui_bar(LINES - 1, *t->message ? t->message : last, *t->message ? A_BOLD : A_DIM);
 	refresh();
-	t->message[0] = '\0';
 	return 0;
 }
 
 /* ---- windows with text ---- */
+
+static const char usual_note[] =
+	"\n  Percentages are always shares of the whole recording. With a zoom or a\n"
+	"  search, the first line shows the sum over the remaining rows: of Self if\n"
+	"  there is that column, because Children counts a sample in several rows.\n";
 
 static void show_help(const struct table_tui *t)
 {
@@ -292,10 +297,7 @@ static void show_help(const struct table_tui *t)
 		"  q                            quit\n");
 	for (const struct tui_action *a = t->c->actions; a && a->key; a++)
 		strbuf_printf(&s, "  %c                            %s\n", a->key, a->help);
-	strbuf_str(&s,
-		   "\n  Percentages are always shares of the whole recording. With a zoom or a\n"
-		   "  search, the first line shows the sum over the remaining rows: of Self if\n"
-		   "  there is that column, because Children counts a sample in several rows.\n");
+	strbuf_str(&s, t->c->note ? t->c->note : usual_note);
 	tui_text("Keys", strbuf_cstr(&s));
 	strbuf_done(&s);
 }
@@ -307,24 +309,54 @@ static void close_page(struct table_tui *t)
 	browse_free(t->b);
 	free(t->widths);
 	free(t->fit);
-	table_done(&t->table);
+	if (t->table)
+		table_done(t->table);
+	free(t->table);
+	t->table = NULL;
 	t->b = NULL;
 	t->widths = t->fit = NULL;
 }
 
-static int open_page(struct table_tui *t, u32 page)
+static int load_page(struct table_tui *t, u32 page)
 {
-	table_init(&t->table);
+	t->table = calloc(1, sizeof(*t->table));
+	if (!t->table)
+		return -ENOMEM;
+	table_init(t->table);
 	strbuf_reset(&t->title);
 	t->page = page;
-	t->top = t->at = 0;
-	int err = t->c->open(t->c->ctx, page, &t->table, &t->title);
-	t->widths = err ? NULL : calloc(t->table.columns.nr + 1, sizeof(*t->widths));
-	t->fit = err ? NULL : calloc(t->table.columns.nr + 1, sizeof(*t->fit));
-	t->b = err ? NULL : browse_new(&t->table, t->c->fractal);
+	int err = t->c->open(t->c->ctx, page, t->table, &t->title);
+	t->widths = err ? NULL : calloc(t->table->columns.nr + 1, sizeof(*t->widths));
+	t->fit = err ? NULL : calloc(t->table->columns.nr + 1, sizeof(*t->fit));
+	t->b = err ? NULL : browse_new(t->table, t->c->fractal);
 	if (!err && (!t->widths || !t->fit || !t->b))
 		err = -ENOMEM;
-	return err ? err : text_table_widths(&t->table, true, t->widths);
+	return err ? err : text_table_widths(t->table, true, t->widths);
+}
+
+static int open_page(struct table_tui *t, u32 page)
+{
+	t->top = t->at = 0;
+	return load_page(t, page);
+}
+
+/* The same page with what it is now; what was selected, opened and filtered stays. */
+static int reopen_page(struct table_tui *t)
+{
+	struct table_tui old = *t;
+	size_t line = t->at;
+	t->b = NULL;
+	t->table = NULL;
+	t->widths = t->fit = NULL;
+	int err = load_page(t, t->page);
+	if (!err)
+		err = browse_take_over(t->b, old.b, &line);
+	if (!err) {
+		t->top = line - min(line, old.at - min(old.at, old.top));
+		t->at = line;
+	}
+	close_page(&old);
+	return err;
 }
 
 static int turn_page(struct table_tui *t, u32 by)
@@ -386,7 +418,7 @@ static int sort_by(struct table_tui *t, size_t column)
 static size_t find_column(const struct table_tui *t, const char *key)
 {
 	size_t i = 0;
-	while (i < t->table.columns.nr && strcmp(t->table.columns.at[i].key, key))
+	while (i < t->table->columns.nr && strcmp(t->table->columns.at[i].key, key))
 		i++;
 	return i;
 }
@@ -394,7 +426,7 @@ static size_t find_column(const struct table_tui *t, const char *key)
 /* Rows come ordered by Children, where there is that column. */
 static int toggle_self(struct table_tui *t)
 {
-	size_t self = find_column(t, "self"), nr = t->table.columns.nr;
+	size_t self = find_column(t, "self"), nr = t->table->columns.nr;
 	if (self == nr || find_column(t, "children") == nr) {
 		(void)snprintf(t->message, sizeof(t->message),
 			       "there is no Children column: rows keep their order");
@@ -427,7 +459,7 @@ static void back(struct table_tui *t)
 static int act(struct table_tui *t, int key)
 {
 	for (const struct tui_action *a = t->c->actions; a && a->key; a++) {
-		if (a->key != key || !browse_nr_lines(t->b))
+		if (a->key != key || (!browse_nr_lines(t->b) && !a->no_row))
 			continue;
 		struct strbuf s, title;
 		strbuf_init(&s);
@@ -439,9 +471,11 @@ static int act(struct table_tui *t, int key)
 				       s.len ? strbuf_cstr(&s) : strerror(-err));
 		else if (!err)
 			tui_text(strbuf_cstr(&title), strbuf_cstr(&s));
+		else if (err == 3)
+			(void)snprintf(t->message, sizeof(t->message), "%s", strbuf_cstr(&s));
 		strbuf_done(&s);
 		strbuf_done(&title);
-		return err == 1;
+		return err == 3 ? reopen_page(t) : err == 1;
 	}
 	(void)snprintf(t->message, sizeof(t->message), "unknown key: ? for help");
 	return 0;
@@ -455,6 +489,7 @@ static int do_key(void *ctx, int k)
 	static const char *const libraries[] = { "dso", NULL };
 	size_t rows = page_lines(), nr = browse_nr_lines(t->b);
 	int err = 0;
+	t->message[0] = '\0';
 	k = k == 'k' ? KEY_UP : k == 'j' ? KEY_DOWN : k == ' ' ? KEY_NPAGE : k;
 	if (tui_move(k, &t->at, nr, rows))
 		return 0;
@@ -474,7 +509,7 @@ static int do_key(void *ctx, int k)
 	case 'd': err = zoom(t, libraries); break;
 	case 't': err = zoom(t, threads); break;
 	case 's': err = toggle_self(t); break;
-	case 'o': err = sort_by(t, (browse_sorted(t->b) + 1) % (t->table.columns.nr + 1)); break;
+	case 'o': err = sort_by(t, (browse_sorted(t->b) + 1) % (t->table->columns.nr + 1)); break;
 	case TUI_ESC:
 	case KEY_LEFT: back(t); break;
 	case '\t': err = turn_page(t, 1); break;
@@ -497,6 +532,19 @@ static void colours(void)
 	init_pair(PAIR_WARM, COLOR_GREEN, -1);
 }
 
+static int wait_ms(void *ctx)
+{
+	const struct table_tui *t = ctx;
+	return t->c->wait_ms(t->c->ctx);
+}
+
+static int tick(void *ctx)
+{
+	struct table_tui *t = ctx;
+	int ret = t->c->tick(t->c->ctx);
+	return ret > 0 ? reopen_page(t) : ret;
+}
+
 int tui_tables(const struct tui_config *c)
 {
 	struct table_tui t = { .c = c };
@@ -507,7 +555,9 @@ int tui_tables(const struct tui_config *c)
 						       .colour = c->colour,
 						       .colours = colours,
 						       .draw = draw,
-						       .key = do_key });
+						       .key = do_key,
+						       .wait_ms = c->tick ? wait_ms : NULL,
+						       .tick = c->tick ? tick : NULL });
 	close_page(&t);
 	strbuf_done(&t.title);
 	return err;

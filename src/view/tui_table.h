@@ -12,9 +12,11 @@ struct tui_action {
 	const char *help; /* "annotate the function" */
 	/*
 	 * Text to look at, about a row, and its title; what is returned as an error is said on the last line. 1: leave the
-	 * browser; 2: there is nothing to look at, the action has drawn for itself.
+	 * browser; 2: there is nothing to look at, the action has drawn for itself; 3: the page is to be opened again, and the text said on
+	 * the last line.
 	 */
 	int (*run)(void *ctx, u32 page, size_t row, struct strbuf *title, struct strbuf *to);
+	bool no_row; /* it is not about one: there may be none */
 };
 
 struct tui_config {
@@ -26,6 +28,11 @@ struct tui_config {
 	void *ctx;
 	bool fractal;
 	bool colour;
+	/* A table that changes by itself; NULL: it does not. */
+	int (*wait_ms)(void *ctx); /* until the next tick is due */
+	int (*tick)(void *ctx); /* 1: the page is to be opened again; 0; or negative errno, which ends it */
+	const char *footer,
+		*note; /* instead of the usual ones: the last line, and the end of the help */
 };
 
 /* Until the user quits: 0; -ENOTTY: the terminal cannot, nothing was drawn; or negative errno of a page. */

@@ -204,8 +204,9 @@ static int annotate_run(struct app *app, void *opts, int argc, char **argv)
 	return err ? app_fail(app, err) : APP_DONE;
 }
 
-int annotate_browse(struct app *app, const char *input, const struct symbol_opts *symbols,
-		    const struct name_func *f, u32 event, struct strbuf *why)
+static int browse(struct app *app, const char *input, const struct annotate_given *given,
+		  const struct symbol_opts *symbols, const struct name_func *f, u32 event,
+		  struct strbuf *why)
 {
 	struct annotate_opts o = { .input = input,
 				   .symbol = f->name,
@@ -219,6 +220,8 @@ int annotate_browse(struct app *app, const char *input, const struct symbol_opts
 				.opts = &o,
 				.out = why,
 				.look = &look,
+				.given = given,
+				.src = given ? given->src : NULL,
 				.only = f,
 				.only_event = event };
 	if (!f->name)
@@ -228,8 +231,11 @@ int annotate_browse(struct app *app, const char *input, const struct symbol_opts
 	struct diag outer = app->diag;
 	diag_init(&app->diag);
 	app->diag.options = app_option_names;
-	symbols_recorded(app_symbols(app), input);
-	int err = parse_style(app, &a) ? -EINVAL : replay_perf_open(input, &a.src, &app->diag);
+	int err = parse_style(app, &a) ? -EINVAL : 0;
+	if (!given)
+		symbols_recorded(app_symbols(app), input);
+	if (!err && !given)
+		err = replay_perf_open(input, &a.src, &app->diag);
 	if (!err)
 		err = annotate_opened(&a);
 	if (err && app->diag.items.nr)
@@ -237,6 +243,19 @@ int annotate_browse(struct app *app, const char *input, const struct symbol_opts
 	diag_done(&app->diag);
 	app->diag = outer;
 	return err;
+}
+
+int annotate_browse(struct app *app, const char *input, const struct symbol_opts *symbols,
+		    const struct name_func *f, u32 event, struct strbuf *why)
+{
+	return browse(app, input, NULL, symbols, f, event, why);
+}
+
+int annotate_browse_given(struct app *app, const struct annotate_given *given,
+			  const struct symbol_opts *symbols, const struct name_func *f, u32 event,
+			  struct strbuf *why)
+{
+	return browse(app, NULL, given, symbols, f, event, why);
 }
 
 const struct command command_annotate = {

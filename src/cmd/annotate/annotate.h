@@ -10,3 +10,9 @@
  */
 int annotate_browse(struct app *app, const char *input, const struct symbol_opts *symbols,
 		    const struct name_func *f, u32 event, struct strbuf *why) must_check;
+
+struct annotate_given;
+/* The same over what another run has counted, or counts while one looks. */
+int annotate_browse_given(struct app *app, const struct annotate_given *given,
+			  const struct symbol_opts *symbols, const struct name_func *f, u32 event,
+			  struct strbuf *why) must_check;

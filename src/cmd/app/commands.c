@@ -10,6 +10,7 @@ const struct command *const commands[] = {
 	&command_list,
 	&command_what,
 	&command_how,
+	&command_top,
 	&command_record,
 	&command_report,
 	&command_stat,

@@ -84,14 +84,11 @@ static int graph_word(struct report_graph_opts *g, const char *word, struct diag
 	return 0;
 }
 
-/* -g graph,0.5,caller: words in any order. */
-/* What perf's settings say, which nobody asked for. */
-static int graph_default(void *opts, const char *value, bool negated, struct diag *d)
+int report_graph_words(struct report_graph_opts *g, const char *value, struct diag *d)
 {
-	struct report_graph_opts *g = &((struct report_opts *)opts)->graph;
-	g->off = negated;
+	g->off = false;
 	g->number_seen = false;
-	while (value && *value && !negated) {
+	while (value && *value) {
 		char word[32];
 		size_t len = strcspn(value, ",");
 		if (len >= sizeof(word))
@@ -104,6 +101,15 @@ static int graph_default(void *opts, const char *value, bool negated, struct dia
 		value += len + (value[len] == ',');
 	}
 	return 0;
+}
+
+/* What perf's settings say, which nobody asked for. */
+static int graph_default(void *opts, const char *value, bool negated, struct diag *d)
+{
+	struct report_graph_opts *g = &((struct report_opts *)opts)->graph;
+	int err = report_graph_words(g, negated ? NULL : value, d);
+	g->off |= negated;
+	return err;
 }
 
 static int graph_call(void *opts, const char *value, bool negated, struct diag *d)

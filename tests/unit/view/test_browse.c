@@ -157,6 +157,72 @@ static void test_filters(const struct table *t, struct strbuf *s)
 	browse_free(b);
 }
 
+/* A table made anew: one row is gone, one is new, the others have changed places. */
+static void test_take_over(const struct table *t, struct strbuf *s)
+{
+	static const char *const later[][3] = {
+		{ "sh", "libc.so.6", "fork" },
+		{ "dd", "libc.so.6", "write" },
+		{ "cat", "libc.so.6", "read" },
+	};
+	struct table next;
+	struct browse *b = browse_new(t, false), *n;
+	size_t line = 0;
+	fill(&next);
+	for (u32 i = 0; i < 3; i++)
+		for (u32 k = 0; k < 3; k++)
+			next.cells.at[i * 4 + 1 + k].str = later[i][k];
+	ok(browse_toggle(b, 0) == 1 && browse_toggle(b, 3) == 1, "a row and a node are open");
+	is_str(lines(b, s), "-0 -0/1:_start=50 .0/2:main -0/2:parse=40 .0/3:lex .0/2:read=10 +1 +2",
+	       "before");
+	line = 3;
+	n = browse_new(&next, false);
+	ok(!browse_take_over(n, b, &line), "another table takes its place");
+	is_str(lines(n, s), "+0 +1 .2", "a row whose graph is gone is closed");
+	browse_free(n);
+	next.tree_of = NULL;
+	n = browse_new(&next, false);
+	line = 3;
+	ok(!browse_take_over(n, b, &line), "a table without graphs");
+	is_u64(line, 2, "the row of a line that is gone is selected");
+	line = 6;
+	browse_free(n);
+	n = browse_new(&next, false);
+	ok(!browse_take_over(n, b, &line), "once more");
+	is_u64(line, 6, "a row that is gone leaves the number");
+	browse_free(n);
+	ok(browse_zoom(b, "dso", 0) == 1 && browse_search(b, "R") == 1 && !browse_sort(b, 3),
+	   "a zoom, a search, an order");
+	line = 0;
+	n = browse_new(&next, false);
+	ok(!browse_take_over(n, b, &line), "take over");
+	is_str(lines(n, s), ".0 .2 .1", "rows are chosen and ordered as before");
+	strbuf_reset(s);
+	browse_filters(n, s);
+	is_str(strbuf_cstr(s), "dso: libc.so.6, 'R'", "by the same filters");
+	is_u64(browse_sorted(n), 3, "and the same column");
+	browse_free(b);
+	strbuf_reset(s);
+	browse_filters(n, s);
+	is_str(strbuf_cstr(s), "dso: libc.so.6, 'R'", "which do not need the old table");
+	browse_free(n);
+	table_done(&next);
+}
+
+/* The same rows with graphs: what was open below them is open again. */
+static void test_take_graphs(const struct table *t, struct strbuf *s)
+{
+	struct browse *b = browse_new(t, false), *n = browse_new(t, false);
+	size_t line = 4;
+	ok(browse_toggle(b, 0) == 1 && browse_toggle(b, 3) == 1, "a row and a node are open");
+	ok(!browse_take_over(n, b, &line), "take over");
+	is_str(lines(n, s), "-0 -0/1:_start=50 .0/2:main -0/2:parse=40 .0/3:lex .0/2:read=10 +1 +2",
+	       "both are open again");
+	is_u64(line, 4, "the same line is selected");
+	browse_free(b);
+	browse_free(n);
+}
+
 int main(void)
 {
 	struct table t;
@@ -166,6 +232,8 @@ int main(void)
 	test_open(&t, &s);
 	test_sort(&t, &s);
 	test_filters(&t, &s);
+	test_take_over(&t, &s);
+	test_take_graphs(&t, &s);
 	table_done(&t);
 	strbuf_done(&s);
 	return done_testing();
