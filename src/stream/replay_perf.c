@@ -248,6 +248,7 @@ int replay_perf_prepare(struct source *s, unsigned needs, struct diag *d)
 		err = replay_perf_expect_pieces(r);
 	if (err)
 		return err;
+	replay_perf_count_cpus(r);
 	r->needs = needs;
 	r->early = !r->whole;
 	r->nr_cut = r->blocks.nr;
@@ -335,6 +336,8 @@ void replay_perf_close(struct source *s)
 	perfdata_close(&r->file);
 	vec_free(&r->blocks);
 	vec_free(&r->build_ids);
+	vec_free(&r->losses);
+	dict_done(&r->missed_at);
 	vec_free(&r->stamps);
 	replay_perf_drop_spool(r);
 	catalog_done(&s->catalog);

@@ -30,6 +30,18 @@ void replay_perf_describe(const struct source *s, struct source_facts *ret)
 	};
 }
 
+void replay_perf_count_cpus(struct perf_replay *r)
+{
+	enum { CPUS_MAX = 1 << 16 };
+	struct perfdata_feature f = r->file.features[FEAT_NRCPUS];
+	if (!f.at)
+		return;
+	struct bytes b = bytes_of(f.at, f.size, r->file.swap);
+	u32 nr = bytes_u32(&b);
+	if (nr <= CPUS_MAX)
+		r->source.catalog.nr_cpus = nr;
+}
+
 bool replay_perf_group(const struct source *s, u32 event, struct source_group *ret)
 {
 	struct perfdata_group g;

@@ -43,6 +43,17 @@ static const struct perfdata_attr *side_attr(const struct perf_replay *r, const 
 	return a ? a : &f->attrs.at[0];
 }
 
+static int note_loss(struct perf_replay *r, const struct perf_side *side)
+{
+	struct perf_loss *l = vec_push(&r->losses);
+	if (!l)
+		return -ENOMEM;
+	*l = (struct perf_loss){ .time = side->who.time,
+				 .cpu = side->who.cpu,
+				 .nr = (u32)min(side->lost, (u64)UINT32_MAX - 1) };
+	return 0;
+}
+
 static int side_record(struct perf_replay *r, const u8 *rec, const struct perf_event_header *h,
 		       u64 place)
 {
@@ -62,7 +73,7 @@ static int side_record(struct perf_replay *r, const u8 *rec, const struct perf_e
 		r->lost[side.type == PERF_RECORD_LOST_SAMPLES] += side.lost;
 		c->nr_lost = max(r->lost[0], r->lost[1]);
 		c->nr_lost_events++;
-		return 0;
+		return side.type == PERF_RECORD_LOST && r->has_times ? note_loss(r, &side) : 0;
 	}
 	return tasks_add(r->tasks, &side, r->has_times ? side.who.time : place);
 }

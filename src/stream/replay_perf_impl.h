@@ -35,6 +35,12 @@ struct stamp {
 	u64 place;
 };
 
+/* Where the kernel said that records are missing from a CPU's ring. */
+struct perf_loss {
+	u64 time;
+	u32 cpu, nr;
+};
+
 /* VEC(struct stamp) */
 struct stamps {
 	struct stamp *at;
@@ -61,6 +67,8 @@ struct perf_replay {
 	struct sequencer pieces; /* whose heads are walked next */
 	size_t nr_cut; /* blocks there were when the run began */
 	u64 lost[2]; /* by LOST, by LOST_SAMPLES */
+	VEC(struct perf_loss) losses; /* whose next sample was not found yet */
+	struct dict missed_at; /* place of a sample -> records lost before it, with time order */
 	struct stamps stamps; /* all samples in time order, when that was asked for */
 	bool stamps_sorted; /* the file has them in that order */
 	VEC(u8)
@@ -178,6 +186,8 @@ bool replay_perf_stuck(const struct perf_replay *r, const u8 *at, size_t left);
 /* ---- time order ---- */
 
 int replay_perf_stamp(struct perf_replay *r) must_check;
+/* Which samples come after records that were lost on their CPU. */
+int replay_perf_find_gaps(struct perf_replay *r) must_check;
 void replay_perf_drop_spool(struct perf_replay *r);
 /* Its pages are no longer in our memory, until somebody looks at them again. */
 void replay_perf_rest_spool(const struct perf_replay *r);
@@ -192,6 +202,8 @@ int replay_perf_next_block(struct source *s, struct shard *sh, u64 *seq) must_ch
 /* replay_perf_facts.c */
 void replay_perf_describe(const struct source *s, struct source_facts *ret);
 bool replay_perf_group(const struct source *s, u32 event, struct source_group *ret);
+/* How many CPUs the machine had, as far as the file says it. */
+void replay_perf_count_cpus(struct perf_replay *r);
 int replay_perf_span(const struct source *s, u64 *first_ns, u64 *last_ns) must_check;
 void replay_perf_command(const struct source *s, struct strbuf *to);
 

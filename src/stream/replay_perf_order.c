@@ -254,7 +254,7 @@ static int stamp_blocks(struct perf_replay *r)
 	return err;
 }
 
-int replay_perf_stamp(struct perf_replay *r)
+static int stamp_all(struct perf_replay *r)
 {
 	int err = make_stamps(r);
 	if (!err)
@@ -263,4 +263,12 @@ int replay_perf_stamp(struct perf_replay *r)
 		err = spool_file(r);
 	return err || !r->has_times || (r->stamps_sorted && !r->file.compressed) ? err
 										 : sort_stamps(r);
+}
+
+int replay_perf_stamp(struct perf_replay *r)
+{
+	int err = stamp_all(r);
+	dict_done(&r->missed_at);
+	dict_init(&r->missed_at);
+	return err || !r->losses.nr ? err : replay_perf_find_gaps(r);
 }

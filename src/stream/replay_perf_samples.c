@@ -365,6 +365,12 @@ static int decode(struct perf_replay *r, struct shard *sh, const u8 *rec, u16 si
 	return 0;
 }
 
+static u32 missed_before(const struct perf_replay *r, const struct pending *p)
+{
+	u32 missed = r->needs & NEED_ORDER ? dict_get(&r->missed_at, p->place) : DICT_NONE;
+	return missed == DICT_NONE ? 0 : max(missed, 1u);
+}
+
 /* Second step. */
 static int fill_sample(struct perf_replay *r, struct shard *sh, const struct pending *p,
 		       struct sample *s)
@@ -389,6 +395,7 @@ static int fill_sample(struct perf_replay *r, struct shard *sh, const struct pen
 	s->raw = v->raw;
 	s->raw_size = v->raw_size;
 	s->nr_places = s->nr_branches = 0;
+	s->missed = unlikely(r->missed_at.nr) ? missed_before(r, p) : 0;
 	s->schema = r->source.catalog.events.at[s->event].schema;
 	if (r->needs & NEED_COMM) {
 		struct tasks_span *comm = &((struct replay_perf_reader *)sh->impl)->comm;

@@ -27,6 +27,7 @@ const struct command *const commands[] = {
 	&command_data,
 	&command_probe,
 	&command_ftrace,
+	&command_sched,
 	&command_run,
 	&command_inspect,
 	&command_doctor,
@@ -54,7 +55,6 @@ static const struct opt_example examples[] = {
 static const struct opt_example elsewhere[] = {
 	{ "top", "not yet: 'record -a -g -- sleep 5', then 'report'" },
 	{ "trace", "not yet: 'record -e raw_syscalls:sys_enter -- COMMAND', then 'script'" },
-	{ "sched", "not yet: 'ftrace profile -- COMMAND' shows where tasks spend their time" },
 	{ "lock", "not yet: 'record -g -e lock:contention_begin -a -- sleep 5', then 'report'" },
 	{ "mem", "not yet: 'record -d -W -e cpu/mem-loads/P' where the CPU has it, then 'report "
 		 "--mem-mode'" },

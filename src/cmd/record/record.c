@@ -565,7 +565,7 @@ static void record_defaults(void *opts)
 }
 
 /* clang-format off */
-static const struct opt record_rows[] = {
+const struct opt record_rows[] = {
 	OPT_HEADING("What to record"),
 	OPT_CALL('e', "event", "EVENT", "Events, separated by commas (cycles, or cpu-clock where there is no PMU); see `sonde list`", record_take_event),
 	OPT_CALL(0, "filter", "FILTER", "Filter for tracepoints of the preceding -e", record_take_filter),

@@ -7,6 +7,8 @@
 #include "cmd/app/app.h"
 #include "session/record.h"
 
+extern const struct opt record_rows[]; /* also of commands that record for an analysis (preset.h) */
+
 /* A run of the command: the session, and whose it is. */
 struct record_call {
 	struct record_session s;

@@ -486,6 +486,71 @@ static void test_meaning(void)
 	perfwrite_done(&w);
 }
 
+/* ---- what was lost before a sample ---- */
+
+struct gaps {
+	struct sink sink;
+	_Atomic u64 nr, time, missed;
+	_Atomic s32 cpu;
+};
+
+static int gaps_shard_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
+{
+	*state = k;
+	return 0;
+}
+
+static int gaps_feed(struct sink *k, void *state, const struct batch *b)
+{
+	struct gaps *g = container_of(k, struct gaps, sink);
+	for (size_t i = 0; i < b->nr; i++) {
+		if (!b->samples[i].missed)
+			continue;
+		g->nr++;
+		g->time = b->samples[i].time_ns;
+		g->missed = b->samples[i].missed;
+		g->cpu = b->samples[i].cpu;
+	}
+	return 0;
+}
+
+static const struct sink_ops gaps_ops = { .shard_new = gaps_shard_new, .feed = gaps_feed };
+
+static void find_gaps(unsigned form, unsigned workers, unsigned needs, struct gaps *g)
+{
+	struct perfwrite w;
+	struct diag d;
+	struct source *src;
+	struct run_tables run = { 0 };
+	*g = (struct gaps){ .sink = { .ops = &gaps_ops, .needs = needs } };
+	diag_init(&d);
+	perfwrite_story(&w, form, 0, 6);
+	if (replay_perf_open_bytes(w.out.data, w.out.len, &src, &d))
+		abort();
+	ok(!stream_run(src, &g->sink, workers, &run, &d), "form %x, %u workers", form, workers);
+	run_tables_done(&run);
+	src->ops->close(src);
+	diag_done(&d);
+	perfwrite_done(&w);
+}
+
+/* The record that says so is of CPU 0: samples of CPU 1 that come first are not meant. */
+static void test_gaps(void)
+{
+	static const unsigned forms[] = { 0, PERFWRITE_SWAP, PERFWRITE_PIPE, PERFWRITE_ZSTD };
+	struct gaps g;
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		find_gaps(forms[i], i % 2 ? 3 : 1, NEED_ORDER, &g);
+		ok(g.nr == 2 && g.missed == 5 && g.cpu == 0 && g.time == 6080,
+		   "the next sample of that CPU comes after the loss");
+		if (g.nr != 2 || g.time != 6080)
+			printf("# %llu, at %llu on %d\n", (unsigned long long)g.nr,
+			       (unsigned long long)g.time, g.cpu);
+	}
+	find_gaps(0, 1, 0, &g);
+	ok(!g.nr, "without the order of time nothing is said of it");
+}
+
 /* Without times, the place in the file is the time: the same samples, but for the number. */
 static void test_no_times(void)
 {
@@ -1050,6 +1115,7 @@ int main(void)
 	test_cut(PERFWRITE_ZSTD, 3, "compressed file");
 	test_cut_said();
 	test_bad_samples();
+	test_gaps();
 	test_unaligned();
 	test_longest();
 	test_deferred();

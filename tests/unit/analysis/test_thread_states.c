@@ -1,0 +1,508 @@
+/* Intervals of threads from planted events: who ran, who waited, who woke whom, and what is said where events are missing. */
+#include "analysis/sched_latency.h"
+#include "analysis/sched_why.h"
+#include "analysis/thread_states.h"
+#include "tap.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- events ---- */
+
+struct raw_event {
+	u8 flags;
+	char comm[16];
+	s32 pid;
+	s32 prio;
+	u64 state;
+	char next_comm[16];
+	s32 next_pid;
+	s32 cpu, from_cpu;
+	u64 runtime;
+};
+
+#define FIELD(n, f, extra)                                                                         \
+	{                                                                                          \
+		.name = (n), .offset = offsetof(struct raw_event, f),                              \
+		.size = sizeof(((struct raw_event *)0)->f), .flags = (extra)                       \
+	}
+
+static const struct schema_field switch_fields[] = {
+	FIELD("common_flags", flags, 0),
+	FIELD("prev_comm", comm, FIELD_STRING),
+	FIELD("prev_pid", pid, FIELD_SIGNED),
+	FIELD("prev_state", state, 0),
+	FIELD("next_comm", next_comm, FIELD_STRING),
+	FIELD("next_pid", next_pid, FIELD_SIGNED),
+};
+static const struct schema_field wake_fields[] = {
+	FIELD("common_flags", flags, 0),	FIELD("comm", comm, FIELD_STRING),
+	FIELD("pid", pid, FIELD_SIGNED),	FIELD("prio", prio, FIELD_SIGNED),
+	FIELD("target_cpu", cpu, FIELD_SIGNED), FIELD("orig_cpu", from_cpu, FIELD_SIGNED),
+	FIELD("dest_cpu", cpu, FIELD_SIGNED),	FIELD("runtime", runtime, 0),
+};
+static const struct schema_field fork_fields[] = {
+	FIELD("common_flags", flags, 0),
+	FIELD("parent_pid", pid, FIELD_SIGNED),
+	FIELD("child_comm", next_comm, FIELD_STRING),
+	FIELD("child_pid", next_pid, FIELD_SIGNED),
+};
+
+/* A kernel with letters of its own: 4 is D here, and 0x40 means preempted. */
+static int print_switch(const struct schema *s, const void *raw, u32 size, struct strbuf *to)
+{
+	const struct raw_event *e = raw;
+	static const struct {
+		u64 bit;
+		const char *letter;
+	} letters[] = { { 1, "S" }, { 4, "D" }, { 8, "X" } };
+	const char *letter = "R";
+	for (size_t i = 0; i < ARRAY_SIZE(letters); i++)
+		if (e->state & letters[i].bit)
+			letter = letters[i].letter;
+	strbuf_printf(to, "prev_comm=%s prev_pid=%d prev_state=%s%s ==> next_comm=%s next_pid=%d",
+		      e->comm, e->pid, letter, e->state & 0x40 ? "+" : "", e->next_comm,
+		      e->next_pid);
+	return 0;
+}
+static const struct schema_ops switch_ops = { .print = print_switch };
+
+enum { EV_SWITCH, EV_WAKING, EV_WAKEUP, EV_NEW, EV_MIGRATE, EV_FORK, EV_RUNTIME, EV_OTHER };
+#define WAKE_SCHEMA(n)                                                                             \
+	{                                                                                          \
+		.system = "sched", .name = (n), .fields = wake_fields,                             \
+		.nr_fields = ARRAY_SIZE(wake_fields), .common_flags = 0                            \
+	}
+static const struct schema schemas[] = {
+	[EV_SWITCH] = { .system = "sched",
+			.name = "sched_switch",
+			.fields = switch_fields,
+			.nr_fields = ARRAY_SIZE(switch_fields),
+			.ops = &switch_ops },
+	[EV_WAKING] = WAKE_SCHEMA("sched_waking"),
+	[EV_WAKEUP] = WAKE_SCHEMA("sched_wakeup"),
+	[EV_NEW] = WAKE_SCHEMA("sched_wakeup_new"),
+	[EV_MIGRATE] = WAKE_SCHEMA("sched_migrate_task"),
+	[EV_FORK] = { .system = "sched",
+		      .name = "sched_process_fork",
+		      .fields = fork_fields,
+		      .nr_fields = ARRAY_SIZE(fork_fields) },
+	[EV_RUNTIME] = WAKE_SCHEMA("sched_stat_runtime"),
+	[EV_OTHER] = { .system = "irq", .name = "irq_handler_entry" },
+};
+
+/* ---- what is told ---- */
+
+static char told[1 << 16];
+static size_t told_len;
+static struct thread_states *ts;
+
+static void tell_reset(void)
+{
+	told[told_len = 0] = '\0';
+}
+
+/* "7:RUN 100-200 S cpu0 by 9 #own/cause [flags]" */
+static int on_interval(void *ctx, const struct thread_interval *i)
+{
+	static const char *const words[] = { "UNKNOWN", "RUN", "READY", "BLOCKED" };
+	static const char *const flags[] = { "lossy",  "before", "end", "preempted",
+					     "unseen", "irq",	 "new" };
+	const struct sched_thread *t = thread_at(ts, i->thread);
+	told_len += (size_t)snprintf(told + told_len, sizeof(told) - told_len, "%d:%s %llu-%llu",
+				     t->tid, words[i->state], (unsigned long long)i->from_ns,
+				     (unsigned long long)i->to_ns);
+	if (i->state == THREAD_BLOCKED)
+		told_len += (size_t)snprintf(told + told_len, sizeof(told) - told_len, " %c",
+					     i->letter ? i->letter : '?');
+	if (i->state == THREAD_BLOCKED && i->cause != THREAD_NONE)
+		told_len += (size_t)snprintf(told + told_len, sizeof(told) - told_len, " by %d",
+					     thread_at(ts, i->cause)->tid);
+	if (i->state == THREAD_BLOCKED && (i->own_chain || i->cause_chain))
+		told_len += (size_t)snprintf(told + told_len, sizeof(told) - told_len, " #%u/%u",
+					     i->own_chain, i->cause_chain);
+	for (size_t k = 0; k < ARRAY_SIZE(flags); k++)
+		if (i->flags >> k & 1)
+			told_len += (size_t)snprintf(told + told_len, sizeof(told) - told_len,
+						     " %s", flags[k]);
+	told_len += (size_t)snprintf(told + told_len, sizeof(told) - told_len, "\n");
+	return 0;
+}
+
+static const struct thread_states_ops ops = { .interval = on_interval };
+
+static void begin(void)
+{
+	tell_reset();
+	ts = thread_states_new(&ops, NULL);
+	if (!ts)
+		abort();
+}
+
+static void end_and_free(void)
+{
+	if (thread_states_finish(ts, 0))
+		abort();
+	thread_states_free(ts);
+}
+
+static struct sample *event(u32 kind, u64 time, s32 cpu, s32 tid)
+{
+	static struct raw_event raw;
+	static struct sample s;
+	raw = (struct raw_event){ .cpu = -1, .from_cpu = -1 };
+	s = (struct sample){ .event = kind,
+			     .time_ns = time,
+			     .cpu = cpu,
+			     .tid = tid,
+			     .pid = tid,
+			     .schema = &schemas[kind],
+			     .raw = &raw,
+			     .raw_size = sizeof(raw) };
+	return &s;
+}
+
+static struct raw_event *raw_of(const struct sample *s)
+{
+	return (struct raw_event *)s->raw;
+}
+
+static void feed(const struct sample *s)
+{
+	if (thread_states_feed(ts, s))
+		abort();
+}
+
+static struct sample *make_switch(u64 time, s32 cpu, s32 prev, u64 state, s32 next)
+{
+	struct sample *s = event(EV_SWITCH, time, cpu, prev);
+	struct raw_event *e = raw_of(s);
+	e->pid = prev;
+	e->state = state;
+	e->next_pid = next;
+	(void)snprintf(e->comm, sizeof(e->comm), "task%d", prev);
+	(void)snprintf(e->next_comm, sizeof(e->next_comm), "task%d", next);
+	return s;
+}
+
+static void sw(u64 time, s32 cpu, s32 prev, u64 state, s32 next)
+{
+	feed(make_switch(time, cpu, prev, state, next));
+}
+
+static struct sample *make_wake(u32 kind, u64 time, s32 cpu, s32 by, s32 pid, s32 target)
+{
+	struct sample *s = event(kind, time, cpu, by);
+	raw_of(s)->pid = pid;
+	raw_of(s)->cpu = target;
+	(void)snprintf(raw_of(s)->comm, sizeof(raw_of(s)->comm), "task%d", pid);
+	return s;
+}
+
+static void wake(u32 kind, u64 time, s32 cpu, s32 by, s32 pid, s32 target)
+{
+	feed(make_wake(kind, time, cpu, by, pid, target));
+}
+
+static void is_told(const char *want, const char *what)
+{
+	bool same = !strcmp(told, want);
+	ok(same, "%s", what);
+	if (!same)
+		printf("# got:\n%s# want:\n%s", told, want);
+	tell_reset();
+}
+
+/* ---- stories ---- */
+
+enum { S = 1, D = 4, X = 8, PREEMPTED = 0x40 };
+
+static void test_plain(void)
+{
+	begin();
+	sw(100, 0, 7, S, 8);
+	wake(EV_WAKING, 150, 0, 8, 7, 0);
+	wake(EV_WAKEUP, 155, 0, 8, 7, 0);
+	sw(180, 0, 8, PREEMPTED, 7);
+	sw(200, 0, 7, D, 8);
+	is_told("7:RUN 100-100 before\n8:UNKNOWN 100-100 before\n"
+		"7:BLOCKED 100-150 S by 8\n"
+		"8:RUN 100-180\n7:READY 150-180\n"
+		"7:RUN 180-200\n8:READY 180-200 preempted\n",
+		"running, blocked until woken, ready until it runs; sched_wakeup after "
+		"sched_waking "
+		"adds nothing");
+	end_and_free();
+	is_told("7:BLOCKED 200-200 D end\n8:RUN 200-200 end\n",
+		"what is open at the end; letters are those of the event's format");
+}
+
+static void test_chains_and_irqs(void)
+{
+	begin();
+	sw(100, 0, 9, S, 8);
+	struct sample *s = make_switch(110, 0, 8, S, 0);
+	s->chain = 41;
+	feed(s);
+	s = make_wake(EV_WAKING, 130, 1, 0, 8, 0);
+	s->chain = 42;
+	raw_of(s)->flags = 0x08;
+	feed(s);
+	tell_reset();
+	sw(140, 0, 0, 0, 8);
+	is_told("0:RUN 110-140\n8:READY 130-140\n", "an idle task has no waits");
+	end_and_free();
+	begin();
+	sw(100, 0, 9, S, 8);
+	s = make_switch(110, 0, 8, S, 0);
+	s->chain = 41;
+	feed(s);
+	tell_reset();
+	s = make_wake(EV_WAKING, 130, 1, 0, 8, 0);
+	s->chain = 42;
+	raw_of(s)->flags = 0x08;
+	feed(s);
+	is_told("8:BLOCKED 110-130 S by 0 #41/42 irq\n",
+		"where it blocked, where it was woken, and that it was an interrupt");
+	end_and_free();
+}
+
+static void test_missing_wake(void)
+{
+	begin();
+	sw(100, 0, 7, S, 8);
+	tell_reset();
+	sw(200, 0, 8, S, 7);
+	is_told("8:RUN 100-200\n7:BLOCKED 100-200 S unseen\n", "it ran again without a wake-up");
+	/* sched_waking comes while it still runs, when both happen at once. */
+	wake(EV_WAKING, 290, 1, 5, 7, 0);
+	sw(300, 0, 7, S, 0);
+	tell_reset();
+	sw(350, 0, 0, 0, 7);
+	is_told("0:RUN 300-350\n7:READY 300-350\n", "a wake-up just before it left belongs to it");
+	wake(EV_WAKING, 400, 1, 5, 7, 0);
+	sw(5000000, 0, 7, S, 0);
+	tell_reset();
+	sw(6000000, 0, 0, 0, 7);
+	is_told("0:RUN 5000000-6000000\n7:BLOCKED 5000000-6000000 S unseen\n",
+		"but not one from long before");
+	end_and_free();
+}
+
+static void test_life(void)
+{
+	begin();
+	sw(100, 0, 7, S, 8);
+	tell_reset();
+	struct sample *s = event(EV_FORK, 110, 0, 8);
+	raw_of(s)->pid = 8;
+	raw_of(s)->next_pid = 20;
+	feed(s);
+	wake(EV_NEW, 120, 0, 8, 20, 0);
+	sw(130, 0, 8, S, 20);
+	sw(140, 0, 20, X, 0);
+	is_told("8:RUN 100-130\n20:READY 120-130 new\n20:RUN 130-140\n",
+		"a new thread is ready from its first wake-up on");
+	u32 first = thread_states_nr(ts);
+	ok(thread_at(ts, first - 2)->tid == 20 && thread_at(ts, first - 2)->ended &&
+		   thread_at(ts, first - 2)->parent == 8,
+	   "it has a parent, and has ended");
+	wake(EV_NEW, 200, 0, 0, 20, 0);
+	ok(thread_states_nr(ts) == first + 1 && !thread_at(ts, first)->ended &&
+		   thread_at(ts, first)->first_ns == 200,
+	   "another one with its number is another thread");
+	end_and_free();
+}
+
+static void test_lossy(void)
+{
+	begin();
+	sw(100, 0, 7, S, 8);
+	sw(100, 1, 3, S, 4);
+	tell_reset();
+	struct sample *s = make_switch(300, 0, 9, S, 8);
+	s->missed = 5;
+	feed(s);
+	is_told("8:UNKNOWN 100-300 lossy\n9:UNKNOWN 100-300 lossy before\n9:RUN 300-300 before\n"
+		"8:UNKNOWN 300-300\n",
+		"a CPU that left another thread than it had gone to: both are unknown");
+	const struct thread_states_totals *t = thread_states_totals(ts);
+	ok(t->nr_bugs == 1 && t->nr_gaps == 1, "which is counted");
+	sw(400, 1, 4, S, 3);
+	is_told("4:RUN 100-400\n3:BLOCKED 100-400 S lossy unseen\n",
+		"another CPU's run is known; a wait over the gap is not exact");
+	sw(500, 0, 8, S, 9);
+	is_told("8:RUN 300-500\n9:BLOCKED 300-500 S unseen\n", "what begins after the gap is");
+	end_and_free();
+}
+
+static void test_unordered(void)
+{
+	begin();
+	sw(100, 0, 7, S, 8);
+	sw(200, 0, 8, S, 7);
+	sw(300, 0, 7, S, 8);
+	tell_reset();
+	wake(EV_WAKEUP, 250, 1, 4, 7, 0);
+	is_told("", "a wake-up from before the sleep does not end it");
+	ok(thread_states_totals(ts)->nr_unordered == 1, "and is counted");
+	end_and_free();
+}
+
+static void test_many_cpus(void)
+{
+	enum { CPUS = 512 };
+	begin();
+	for (s32 cpu = 0; cpu < CPUS; cpu++)
+		sw(1000 + (u64)cpu, cpu, 0, 0, 10000 + cpu);
+	tell_reset();
+	for (s32 cpu = 0; cpu < CPUS; cpu++)
+		sw(5000 + (u64)cpu, cpu, 10000 + cpu, S, 0);
+	is_str(strtok(told, "\n"), "10000:RUN 1000-5000", "512 CPUs, each with its own");
+	ok(thread_states_totals(ts)->max_cpu == CPUS - 1 && !thread_states_totals(ts)->nr_bugs,
+	   "and its own idle task");
+	feed(make_switch(9000, 1 << 30, 5, S, 6));
+	feed(make_switch(9000, -1, 5, S, 6));
+	ok(thread_states_totals(ts)->max_cpu == CPUS - 1, "CPUs that cannot be are left out");
+	tell_reset();
+	end_and_free();
+}
+
+static void test_hostile(void)
+{
+	begin();
+	struct sample *s = make_switch(100, 0, 7, S, 8);
+	memcpy(raw_of(s)->comm, "prev_state=D ", sizeof("prev_state=D "));
+	feed(s);
+	tell_reset();
+	sw(200, 0, 8, S, 7);
+	is_told("8:RUN 100-200\n7:BLOCKED 100-200 S unseen\n",
+		"a name that looks like a state is none");
+	s = make_switch(300, 0, 7, S, 8);
+	s->raw_size = 3;
+	feed(s);
+	s = event(EV_OTHER, 310, 0, 7);
+	feed(s);
+	s->schema = NULL;
+	feed(s);
+	ok(true, "payloads that are too short, and none");
+	tell_reset();
+	end_and_free();
+}
+
+/* ---- delays ---- */
+
+static void test_latency(void)
+{
+	static const enum sched_latency_key keys[] = { SCHED_BY_MAX };
+	struct sched_latency_opts o = { .cpu = -1, .keys = keys, .nr_keys = 1 };
+	struct sched_latency *l = sched_latency_new(&o);
+	size_t nr;
+	if (!l)
+		abort();
+	ts = sched_latency_states(l);
+	sw(1000, 0, 7, S, 8);
+	wake(EV_WAKING, 1100, 0, 8, 7, 0);
+	sw(1400, 0, 8, PREEMPTED, 7); /* 7 waited 300 */
+	sw(1500, 0, 7, S, 8); /* 8 waited 100 */
+	sw(1600, 0, 8, S, 7); /* nobody woke 7 */
+	struct sample *s = event(EV_RUNTIME, 1650, 0, 7);
+	raw_of(s)->pid = 7;
+	raw_of(s)->runtime = 42;
+	feed(s);
+	if (sched_latency_finish(l))
+		abort();
+	const struct sched_latency_row *r = sched_latency_rows(l, &nr);
+	ok(nr == 2 && thread_at(ts, r[0].thread)->tid == 7 && r[0].nr == 1 &&
+		   r[0].total_ns == 300 && r[0].max_from_ns == 1100 && r[0].max_to_ns == 1400,
+	   "from the wake-up until it runs; a sleep that nobody was seen to end is no delay");
+	ok(nr == 2 && r[1].nr == 2 && r[1].total_ns == 100 && r[1].max_ns == 100,
+	   "one that was preempted waits, too; the first run of an unknown thread counts as 0");
+	ok(r[0].runtime_ns == 42 && !r[1].runtime_ns, "run time is what the kernel accounted");
+	sched_latency_free(l);
+}
+
+/* ---- where all the time went ---- */
+
+static const struct why_thread *why_of(const struct sched_why *w, s32 tid)
+{
+	size_t nr;
+	const struct why_thread *all = sched_why_threads(w, &nr);
+	for (size_t i = 0; i < nr; i++)
+		if (thread_at(ts, all[i].thread)->tid == tid)
+			return &all[i];
+	return NULL;
+}
+
+static u64 instead_ns(const struct why_thread *t, s32 tid)
+{
+	vec_for_each (&t->ready, r)
+		if (r->instead != THREAD_NONE && thread_at(ts, r->instead)->tid == tid)
+			return r->ns;
+	return 0;
+}
+
+static void test_why(void)
+{
+	struct sched_why_opts o = { 0 };
+	struct sched_why *w = sched_why_new(&o);
+	if (!w)
+		abort();
+	ts = sched_why_states(w);
+	sw(1000, 0, 7, S, 8);
+	sw(1000, 1, 0, 0, 3);
+	wake(EV_WAKING, 1200, 1, 3, 7, 0); /* blocked for 200 */
+	sw(1500, 0, 8, PREEMPTED, 9); /* 8 ran for 300 of its delay */
+	struct sample *s = make_wake(EV_MIGRATE, 1600, 0, 9, 7, 1); /* 9 for 100; then 3 on CPU 1 */
+	raw_of(s)->from_cpu = 0;
+	feed(s);
+	sw(1900, 1, 3, S, 7);
+	sw(2000, 0, 9, S, 0);
+	if (sched_why_finish(w))
+		abort();
+	const struct why_thread *t = why_of(w, 7);
+	ok(t && t->wall_ns == 1000 && t->running_ns == 100 && t->ready_ns == 700 &&
+		   t->blocked_ns == 200 && !t->unknown_ns,
+	   "running, ready and blocked are all of its time");
+	ok(t && instead_ns(t, 8) == 300 && instead_ns(t, 9) == 100 && instead_ns(t, 3) == 300,
+	   "who had the CPU that it waited for, before and after a migration");
+	ok(t && t->blocked.nr == 1 && t->blocked.at[0].letter == 'S' && t->wakers.nr == 1 &&
+		   thread_at(ts, t->wakers.at[0].waker)->tid == 3,
+	   "who ended its wait");
+	t = why_of(w, 8);
+	ok(t && t->running_ns == 500 && t->ready_ns == 500 && instead_ns(t, 9) == 500,
+	   "one that was preempted and is still waiting");
+	ok(!why_of(w, 0), "idle tasks have no time to explain");
+	sched_why_free(w);
+
+	o = (struct sched_why_opts){ .from_ns = 1300, .until_ns = 1700 };
+	w = sched_why_new(&o);
+	if (!w)
+		abort();
+	ts = sched_why_states(w);
+	sw(1000, 0, 7, PREEMPTED, 8);
+	sw(1500, 0, 8, S, 7);
+	sw(2000, 0, 7, S, 8);
+	if (sched_why_finish(w))
+		abort();
+	t = why_of(w, 7);
+	ok(t && t->wall_ns == 400 && t->ready_ns == 200 && t->running_ns == 200 &&
+		   instead_ns(t, 8) == 200,
+	   "only a part of it");
+	sched_why_free(w);
+}
+
+int main(void)
+{
+	test_why();
+	test_plain();
+	test_chains_and_irqs();
+	test_missing_wake();
+	test_life();
+	test_lossy();
+	test_unordered();
+	test_many_cpus();
+	test_hostile();
+	test_latency();
+	return done_testing();
+}
