@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/diag.h"
+#include "base/strbuf.h"
 
 #include <signal.h>
 
@@ -14,6 +15,7 @@ struct workload_args {
 	u64 ns; /* how long; those that take a number: from --seconds */
 	unsigned threads; /* at least 1 */
 	struct diag *d;
+	struct strbuf *out; /* for what a workload measured itself */
 };
 
 enum workload_unit { WORKLOAD_COUNT, WORKLOAD_SECONDS };
@@ -55,6 +57,7 @@ int workload_brstack(const struct workload_args *a);
 int workload_datasym(const struct workload_args *a);
 int workload_landlock(const struct workload_args *a);
 int workload_mutex(const struct workload_args *a);
+int workload_convoy(const struct workload_args *a);
 int workload_malloc(const struct workload_args *a);
 int workload_faults(const struct workload_args *a);
 int workload_syscalls(const struct workload_args *a);

@@ -124,10 +124,10 @@ for w in deep brstack landlock malloc faults syscalls switches io forks usdt mut
 done
 
 exits 0 "--list" "$SONDE" workload --list
-is "$(printf '%s\n' "$out" | wc -l)" 18 "lists 18 workloads"
+is "$(printf '%s\n' "$out" | wc -l)" 19 "lists 19 workloads"
 exits 0 "--list --json" "$SONDE" workload --list --json
 if ! needs_or_skip "the list is JSON" python3; then
-	is "$(printf '%s' "$out" | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))')" 18 "the list is JSON"
+	is "$(printf '%s' "$out" | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))')" 19 "the list is JSON"
 fi
 exits 129 "without a name" "$SONDE" workload
 exits 129 "an unknown name" "$SONDE" workload lef

@@ -16,6 +16,7 @@ const struct command *const commands[] = {
 	&command_stat,
 	&command_script,
 	&command_annotate,
+	&command_lock,
 	&command_flame,
 	&command_export,
 	&command_diff,
@@ -55,7 +56,6 @@ static const struct opt_example examples[] = {
 static const struct opt_example elsewhere[] = {
 	{ "top", "not yet: 'record -a -g -- sleep 5', then 'report'" },
 	{ "trace", "not yet: 'record -e raw_syscalls:sys_enter -- COMMAND', then 'script'" },
-	{ "lock", "not yet: 'record -g -e lock:contention_begin -a -- sleep 5', then 'report'" },
 	{ "mem", "not yet: 'record -d -W -e cpu/mem-loads/P' where the CPU has it, then 'report "
 		 "--mem-mode'" },
 	{ 0 },

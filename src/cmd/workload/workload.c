@@ -30,6 +30,9 @@ static const struct workload workloads[] = {
 	  workload_landlock },
 	{ "mutex", WORKLOAD_COUNT, "100", 0,
 	  "each thread locks one mutex N times and sleeps 100 us in it", workload_mutex },
+	{ "convoy", WORKLOAD_COUNT, "100", 600000,
+	  "threads wait N ms and more for the lock of one file, and print TID and nanoseconds",
+	  workload_convoy },
 	{ "malloc", WORKLOAD_COUNT, "100000", 0, "N malloc and free of 1 to 4096 bytes",
 	  workload_malloc },
 	{ "faults", WORKLOAD_COUNT, "10000", 1 << 22, "N minor page faults", workload_faults },
@@ -118,7 +121,9 @@ static int unknown(struct app *app, const char *name)
 static int workload_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct workload_opts *o = opts;
-	struct workload_args a = { .threads = (unsigned)o->threads, .d = &app->diag };
+	struct workload_args a = { .threads = (unsigned)o->threads,
+				   .d = &app->diag,
+				   .out = &app->out };
 	if (o->list)
 		return list(app);
 	if (!argc)
@@ -146,7 +151,7 @@ static int workload_run(struct app *app, void *opts, int argc, char **argv)
 static const struct opt workload_rows[] = {
 	OPT_FLAG('l', "list", struct workload_opts, list, "List the workloads"),
 	OPT_UINT('t', "threads", struct workload_opts, threads, "N",
-		 "Threads of thloop and mutex (2)"),
+		 "Threads of thloop, mutex and convoy (2)"),
 	OPT_STR('s', "seconds", struct workload_opts, seconds, "S",
 		"How long deep spins at its deepest (1)"),
 	OPT_END(),
