@@ -41,6 +41,8 @@ CASES = [
     ("lock", "value", "lock contention -t -i lock.data"),
     ("lock", "value", "lock report -c -i lock.data"),
     ("lock-info", "value", "lock info -i lock.data"),
+    ("record", "value", "kmem record -o kmem.data -- true"),
+    ("kmem-stat", "value", "kmem stat --caller --alloc -l 9 -i kmem.data"),
     ("evlist", "value", "evlist -i one.data"),
     ("evlist", "value", "evlist -i switches.data"),
     ("buildid-list", "value", "buildid-list -i one.data"),

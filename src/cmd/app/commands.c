@@ -17,6 +17,7 @@ const struct command *const commands[] = {
 	&command_script,
 	&command_annotate,
 	&command_lock,
+	&command_kmem,
 	&command_flame,
 	&command_export,
 	&command_diff,

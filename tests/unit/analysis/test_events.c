@@ -54,6 +54,47 @@ static void test_held(void)
 	ok(r->total_alloc == 168 && r->max_alloc == 160 && r->max_req == 140,
 	   "in all, and at most");
 	ok(r->max_waste == 20, "the most that was wasted at once is of all pieces together");
+	struct kmem_totals t = mem_held_totals(m);
+	ok(t.nr_allocs == 3 && t.alloc == 168 && t.freed == 96 && t.nr_frees == 1, "totals");
+	mem_held_free(m);
+}
+
+static void feed_piece(struct sink *k, void *state, bool frees, s32 cpu, struct piece p)
+{
+	struct sample s = { .event = frees,
+			    .cpu = cpu,
+			    .schema = frees ? &kfree : &kmalloc,
+			    .raw = &p,
+			    .raw_size = sizeof(p) };
+	if (k->ops->feed(k, state, &(struct batch){ &s, 1 }))
+		abort();
+}
+
+/* Frees elsewhere, frees of nothing, and frees that nobody saw. */
+static void test_missed(void)
+{
+	struct mem_held *m = mem_held_new(&(struct mem_held_env){ 0 });
+	struct sink *k = mem_held_sink(m);
+	struct kmem_row *rows;
+	void *state;
+	size_t nr;
+	if (k->ops->shard_new(k, 0, NULL, &state))
+		abort();
+	feed_piece(k, state, false, 0, (struct piece){ 1, 100, 10, 16 });
+	feed_piece(k, state, true, 1, (struct piece){ 9, 100, 0, 0 });
+	feed_piece(k, state, true, 1, (struct piece){ 9, 500, 0, 0 });
+	feed_piece(k, state, false, 0, (struct piece){ 2, 100, 20, 32 });
+	feed_piece(k, state, false, 0, (struct piece){ 2, 100, 20, 32 });
+	struct kmem_totals t = mem_held_totals(m);
+	ok(t.nr_unseen_frees == 1, "memory that is allocated twice was freed in between");
+	ok(t.nr_unseen_allocs == 1 && t.freed == 16, "a free of unknown memory frees nothing");
+	ok(!mem_held_sites(m, &rows, &nr) && nr == 2, "two call sites");
+	ok(rows[0].nr_pingpong == 1 && rows[0].held == 0, "freed on another CPU");
+	ok(rows[1].nr_hits == 2 && rows[1].held == 32 && rows[1].alloc == 64, "held once");
+	free(rows);
+	ok(!mem_held_addresses(m, &rows, &nr) && nr == 1, "one address");
+	ok(rows[0].nr_hits == 3 && rows[0].alloc == 80 && rows[0].held == 32, "of all");
+	free(rows);
 	mem_held_free(m);
 }
 
@@ -115,6 +156,7 @@ static void test_recursion(void)
 int main(void)
 {
 	test_held();
+	test_missed();
 	test_recursion();
 	return done_testing();
 }

@@ -1,0 +1,33 @@
+/* One run over a recording of the slab allocator's events: rows by call site and by address, with names. */
+#pragma once
+
+#include "model/kmem.h"
+#include "session/symbols.h"
+
+enum kmem_key { KMEM_FRAG, KMEM_HIT, KMEM_BYTES, KMEM_PINGPONG, KMEM_PTR, KMEM_HELD, KMEM_NR_KEYS };
+
+struct kmem_list {
+	struct kmem_row *rows;
+	size_t nr;
+};
+
+struct kmem_run_opts {
+	const char *input;
+	struct symbol_opts symbols;
+	bool raw_ip; /* call sites as addresses */
+};
+
+struct kmem_run {
+	struct kmem_list sites, addresses;
+	struct kmem_totals totals;
+	u64 nr_events, nr_lost;
+	struct arena arena; /* of names */
+};
+
+/* 0 or negative errno with a diag; kmem_run_done() in any case. */
+int kmem_run(struct kmem_run *r, struct symbols *sy, const struct kmem_run_opts *o) must_check;
+void kmem_run_done(struct kmem_run *r);
+/* By the first key, then the next; of equals the one that came up first. */
+void kmem_sort(struct kmem_list *l, const enum kmem_key *keys, u32 nr);
+/* "frag" ...; -1: unknown. */
+int kmem_key_find(const char *name, size_t len);
