@@ -1,7 +1,7 @@
 /*
- * Recordings of hardware that is not here: perf_hw branch|walk|lbr|mem|real|wide|group PROGRAM ADDR FILE [swap] [data=ADDR]. Samples lie in a function
+ * Recordings of hardware that is not here: perf_hw branch|walk|lbr|mem|real|loads|wide|group PROGRAM ADDR FILE [swap] [data=ADDR]. Samples lie in a function
  * of PROGRAM at the file offset ADDR (hexadecimal); with branch stacks of every kind of entry, or with call stacks of branches (lbr), or with data addresses and where the data
- * came from: any bits at all (mem), or as a CPU sets them (real), or with everything else that a sample can carry (wide), of accesses to
+ * came from: any bits at all (mem), or as a CPU sets them (real; loads: of an event of that name, with call chains), or with everything else that a sample can carry (wide), of accesses to
  * an object at the offset data=. group: three events with call chains, of two sockets, and what threads have counted.
  */
 #include "gen/perfwrite.h"
@@ -32,7 +32,8 @@ static void add_program(struct perfwrite *w, const char *program)
 	perfwrite_kernel(w);
 }
 
-static void begin(struct perfwrite *w, const char *program, u64 sample_type, unsigned form)
+static void begin(struct perfwrite *w, const char *program, u64 sample_type, unsigned form,
+		  const char *name)
 {
 	bool calls = sample_type & PERF_SAMPLE_CALLCHAIN;
 	struct perf_event_attr a = {
@@ -50,7 +51,7 @@ static void begin(struct perfwrite *w, const char *program, u64 sample_type, uns
 		.comm = 1,
 	};
 	perfwrite_begin(w, form);
-	perfwrite_event(w, &a, (u64[]){ 11 }, 1, "cycles");
+	perfwrite_event(w, &a, (u64[]){ 11 }, 1, name);
 	add_program(w, program);
 }
 
@@ -165,10 +166,13 @@ static u64 real_source(void)
 	       (u64)levels[which].remote << 37 | 1ull << (40 + dice(3));
 }
 
-static void add_access(struct perfwrite *w, u64 at, u32 i, bool real)
+static void add_access(struct perfwrite *w, u64 at, u64 data, u32 i, bool real)
 {
 	struct perfwrite_sample s = sample(at, i);
-	s.addr = BASE + at + 64 * dice(4) + dice(64);
+	u64 chain[] = { (u64)PERF_CONTEXT_USER, s.ip, BASE + at + 8 };
+	s.chain = chain;
+	s.nr_chain = ARRAY_SIZE(chain);
+	s.addr = BASE + (data ? data : at) + 64 * dice(4) + dice(64);
 	s.weight = 5 + dice(6);
 	s.phys_addr = dice(3) ? 0x100000 + 64 * dice(5) : 0;
 	/* op 5, level 14, snoop 5, lock 2, tlb 7, level number 4, remote 1, snoopx 2, blocked 3, hops 3 */
@@ -329,7 +333,7 @@ int main(int argc, char **argv)
 		return 1;
 	bool branch = !strcmp(argv[1], "branch");
 	bool wide = !strcmp(argv[1], "wide"), calls = !strcmp(argv[1], "lbr");
-	bool walk = !strcmp(argv[1], "walk");
+	bool walk = !strcmp(argv[1], "walk"), loads = !strcmp(argv[1], "loads");
 	u64 at = strtoull(argv[3], NULL, 16), data = 0;
 	unsigned form = 0;
 	for (int i = 5; i < argc; i++) {
@@ -349,15 +353,15 @@ int main(int argc, char **argv)
 				       PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE |
 				       PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR
 			     : PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC |
-				       PERF_SAMPLE_PHYS_ADDR,
-		      form);
+				       PERF_SAMPLE_PHYS_ADDR | (loads ? PERF_SAMPLE_CALLCHAIN : 0),
+		      form, loads ? "cpu/mem-loads,ldlat=30/P" : "cycles");
 	for (u32 i = 0; i < SAMPLES; i++)
 		group	 ? add_member(&w, at, i)
 		: calls	 ? add_calls(&w, at, i)
 		: wide	 ? add_wide(&w, at, data, i)
 		: branch ? add_branches(&w, at, i)
 		: walk	 ? add_walk(&w, at, i)
-			 : add_access(&w, at, i, *argv[1] == 'r');
+			 : add_access(&w, at, loads ? data : 0, i, loads || *argv[1] == 'r');
 	for (u32 i = 0; group && i < THREADS; i++)
 		add_counts(&w, (i * 3 + 1) % THREADS);
 	perfwrite_feature_str(&w, FEAT_HOSTNAME,

@@ -250,4 +250,66 @@ if ! needs_or_skip "as perf" perf; then
 	on intel-snbep sonde list pmu | grep 'Kernel PMU' | awk '{ print $1 }' | sort >sonde.list
 	is "$(comm -23 perf.list sonde.list | xargs)" "" "all PMU events that perf lists on this machine"
 fi
+
+# ---- memory accesses: recorded on the played machine; shown of a file that tests/gen/perf_hw makes, with known costs
+ln -sf "$SONDE" bin/perf
+exits 0 "S4-269: perf mem record" on intel-snbep "$PWD/bin/perf" mem record -o mem.data -- true
+is "$(asked)" "4 1cd 1e
+4 2cd 0" "S4-269: loads of 30 cycles and more, and stores"
+sample_type=$(told sample_type)
+is "$((sample_type & 8 && sample_type & 1 << 15 && sample_type & (1 << 14 | 1 << 24)))" 1 "S4-269: with address, source and cost"
+isnt "$(told precise_ip)" 0 "S4-269: of the instruction itself"
+exits 0 "S4-269: --ldlat" on intel-snbep sonde mem -t load record --ldlat 50 -o mem.data -- true
+is "$(asked)" "4 1cd 32" "S4-269: loads of 50 cycles and more"
+exits 255 "S4-269: a machine without" on arm64 "$PWD/bin/perf" mem record -o mem.data -- true
+is "$err" "failed: memory events not supported" "S4-269: perf's message"
+exits 0 "S4-289: perf mem: the command" "$PWD/bin/perf" mem --help
+like "$out" "^ +record +sample memory accesses" "S4-289: to record"
+like "$out" "^ +report +memory accesses by" "S4-289: and to report"
+exits 0 "S4-289: kinds of accesses" on intel-snbep sonde mem record -e list
+is "$out" "ldlat-loads  : available
+ldlat-stores : available" "S4-289: what the CPU has"
+
+gen=$(dirname "$SONDE")/tests/perf_hw
+cat >accesses.c <<'END'
+int table[100] = { 1 };
+int second(int x) { return x + table[x & 7]; }
+int first(int x) { return second(x) * 3; }
+int main(int n, char **v) { return first(n); }
+END
+if ! command -v gcc >/dev/null || ! gcc -g -O0 -o accesses accesses.c; then
+	for row in S4-268 S4-270 S4-271 S4-273 S4-274 S4-275 S4-276; do skip "no compiler" "$row: perf mem report"; done
+	done_testing
+fi
+at=$(nm accesses | awk '$3 == "first" { print $1 }')
+object=$(nm accesses | awk '$3 == "table" { print $1 }')
+read -r section place < <(readelf -SW accesses | sed 's/^ *\[ *[0-9]*\]//' | awk '$1 == ".data" { print $3, $4 }')
+"$gen" loads "$PWD/accesses" "$at" loads.data "data=$(printf %x $((0x$object - 0x$section + 0x$place)))"
+exits 0 "S4-270: perf mem report" "$PWD/bin/perf" mem -i loads.data report --stdio -g none
+like "$out" "^ +[0-9.]+% .* \[\.\] first +accesses +\[\.\] table" "S4-270: code and data of accesses"
+like "$out" "^# Samples: 300 +of event 'cpu/mem-loads,ldlat=30/P'\$" "S4-273: the event"
+total=$("$SONDE" script -i loads.data -F weight | awk '{ sum += $1 } END { print sum }')
+like "$out" "^# Total weight : $total\$" "S4-274: the sum of all costs"
+like "$out" "^# Sort order +: local_weight,mem,sym,dso,symbol_daddr,dso_daddr,snoop,tlb,locked," "S4-275: keys in their order"
+columns=$(grep '^# Overhead' <<<"$out" | sed 's/^# //; s/   */,/g')
+like "$columns" "^Overhead,Samples,Local Weight,Memory access,Symbol,Shared Object,Data Symbol,Data Object,Snoop,TLB access,Locked," "S4-276: the columns"
+like "$out" " L1 or L1 hit .* L2 or L2 hit | L1 or L1 hit " "S4-276: levels in words"
+# A row's share is its part of the cost, whatever the number of samples.
+share=$(grep -m1 '^ *[0-9]' <<<"$out" | awk -v total="$total" '{ printf "%s %.2f%%", $1, 100 * $2 * $3 / total }')
+is "${share% *}" "${share#* }" "S4-268: overhead is the share of the cost"
+exits 0 "S4-271: perf mem report -g" "$PWD/bin/perf" mem -i loads.data report --stdio -g caller -s mem
+like "$(grep -A3 'hit *$' <<<"$out" | xargs)" "hit [|] ---first first" "S4-271: call chains under the rows"
+if command -v perf >/dev/null && [ "$(type -P -a perf | sed -n 2p)" ]; then
+	theirs=$(type -P -a perf | sed -n 2p)
+	# perf adds a column of its own where a key holds "symbol".
+	plain() { sed -E 's/ +/ /g; s/ $//; s/( -){2}$//; s/ IPC \[IPC Coverage\]$//; s/,ipc_null$//' | grep -v '^# \.\.\.\|^$\|^# (\|^#$' | sort; }
+	for args in "" "-t store" "-p"; do
+		# shellcheck disable=SC2086
+		"$theirs" mem -i loads.data $args report --stdio -g none 2>/dev/null | plain >mem.theirs
+		# shellcheck disable=SC2086
+		"$PWD/bin/perf" mem -i loads.data $args report --stdio -g none 2>/dev/null | plain >mem.ours
+		[ "$(grep -c . mem.theirs)" -gt 100 ] && cmp -s mem.ours mem.theirs
+		ok $? "S4-270: the table of perf mem $args report" || diag "$(diff mem.theirs mem.ours | head -10)"
+	done
+fi
 done_testing

@@ -18,6 +18,7 @@ const struct command *const commands[] = {
 	&command_annotate,
 	&command_lock,
 	&command_kmem,
+	&command_mem,
 	&command_flame,
 	&command_export,
 	&command_diff,
@@ -55,10 +56,10 @@ static const struct opt_example examples[] = {
 
 /* Of perf, to come. */
 static const struct opt_example elsewhere[] = {
-	{ "top", "not yet: 'record -a -g -- sleep 5', then 'report'" },
+	{ "c2c", "not yet: 'mem record -- COMMAND', then 'mem report -s "
+		 "symbol_daddr,dso_daddr,mem,snoop'" },
+	{ "kvm", "not yet: 'record -a -e kvm:kvm_entry,kvm:kvm_exit -- sleep 5', then 'script'" },
 	{ "trace", "not yet: 'record -e raw_syscalls:sys_enter -- COMMAND', then 'script'" },
-	{ "mem", "not yet: 'record -d -W -e cpu/mem-loads/P' where the CPU has it, then 'report "
-		 "--mem-mode'" },
 	{ 0 },
 };
 

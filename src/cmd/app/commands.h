@@ -57,6 +57,7 @@ extern const struct command command_inspect;
 extern const struct command command_kmem;
 extern const struct command command_list;
 extern const struct command command_lock;
+extern const struct command command_mem;
 extern const struct command command_probe;
 extern const struct command command_record;
 extern const struct command command_report;
