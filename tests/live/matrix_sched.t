@@ -29,6 +29,8 @@ if ! grep -qsx POLL /sys/devices/system/cpu/cpu0/cpuidle/state0/name || [ ! -w /
 	skip "idle CPUs cannot be made to poll here" "S3-034: sched:sched_wake_idle_without_ipi"
 elif ! needs_or_skip "S3-034: sched:sched_wake_idle_without_ipi" cpus:2; then
 	observe sched_wake_idle_without_ipi bash -c '
+		# What happened before the recorders were there does not count.
+		echo >"$sched_instance/trace"
 		try() { "$sched_events" poll >poll && sched_seen " sched_wake_idle_without_ipi: cpu="; }
 		wait_until try'
 	ok $? "S3-034: by stat, record and ftrace record at once"
