@@ -4,7 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUNS_KEPT = 1 << 16 }; /* of a CPU: who ran before these is not known any more */
+enum {
+	RUNS_KEPT = 1 << 16, /* of a CPU: who ran before these is not known any more */
+	/* Everybody may have waited for everybody else: what that may cost, at once and for each interval. */
+	STEPS_ALWAYS = 1 << 22,
+	STEPS_PER_INTERVAL = 256,
+	ROWS_ALWAYS = 1 << 18,
+	ROWS_PER_INTERVAL = 8,
+};
 
 /* A stretch of time in which a thread had a CPU. */
 struct why_run {
@@ -27,6 +34,8 @@ struct sched_why {
 	VEC(struct why_thread) threads; /* [thread]; after finish: sorted */
 	VEC(struct why_mark) marks;
 	VEC(struct why_cpu) cpus;
+	u64 steps, rows; /* left */
+	u64 uncharged_ns;
 	struct dict ready_of, blocked_of,
 		waker_of; /* hash of thread and words -> index into its list */
 };
@@ -54,6 +63,7 @@ static struct why_ready *ready_row(struct sched_why *w, u32 thread, u32 instead)
 			return &t->ready.at[at];
 		if (at != DICT_NONE)
 			continue;
+		w->rows -= w->rows > 0;
 		struct why_ready *r = vec_push(&t->ready);
 		if (!r || dict_put(&w->ready_of, hash, (u32)t->ready.nr - 1))
 			return NULL;
@@ -153,6 +163,11 @@ static int charge(struct sched_why *w, u32 thread, s32 cpu, u64 from_ns, u64 to_
 	}
 	for (size_t i = c ? c->runs.nr : 0; i-- > 0 && !err && c->runs.at[i].to_ns > from_ns;) {
 		const struct why_run *r = &c->runs.at[i];
+		if (!w->steps || !w->rows) {
+			w->uncharged_ns += left;
+			break;
+		}
+		w->steps--;
 		u64 from = max(r->from_ns, from_ns), to = min(r->to_ns, to_ns);
 		if (from >= to || to - from > left)
 			continue;
@@ -209,6 +224,8 @@ static int on_interval(void *ctx, const struct thread_interval *i)
 	struct why_thread *t = own(w, i->thread);
 	u64 from_ns = i->from_ns, to_ns = i->to_ns;
 	int err = t ? 0 : -ENOMEM;
+	w->steps += STEPS_PER_INTERVAL;
+	w->rows += ROWS_PER_INTERVAL;
 	if (!err && i->state == THREAD_RUNNING && !(i->flags & THREAD_UNTIL_END))
 		err = note_run(w, i);
 	clip(w, &from_ns, &to_ns);
@@ -291,12 +308,19 @@ const struct why_thread *sched_why_threads(const struct sched_why *w, size_t *nr
 	return w->threads.at;
 }
 
+u64 sched_why_uncharged_ns(const struct sched_why *w)
+{
+	return w->uncharged_ns;
+}
+
 struct sched_why *sched_why_new(const struct sched_why_opts *o)
 {
 	struct sched_why *w = calloc(1, sizeof(*w));
 	if (!w)
 		return NULL;
 	w->o = o;
+	w->steps = STEPS_ALWAYS;
+	w->rows = ROWS_ALWAYS;
 	dict_init(&w->ready_of);
 	dict_init(&w->blocked_of);
 	dict_init(&w->waker_of);

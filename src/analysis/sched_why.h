@@ -51,3 +51,5 @@ struct thread_states *sched_why_states(struct sched_why *w);
 int sched_why_finish(struct sched_why *w) must_check;
 /* Threads that are not idle tasks, busiest first (running or ready). */
 const struct why_thread *sched_why_threads(const struct sched_why *w, size_t *nr);
+/* Of the time in which threads were ready: so much is 'not known' because finding out would have taken too long, or too much memory. */
+u64 sched_why_uncharged_ns(const struct sched_why *w);

@@ -11,6 +11,8 @@ enum {
 	FLAG_HARDIRQ = 0x08, /* of common_flags */
 	FLAG_SOFTIRQ = 0x10,
 	RAW_MAX = 4096,
+	COMM_MAX =
+		64, /* the kernel's own are 15 bytes long; what a damaged format calls a name may be anything */
 	EARLY_NS =
 		100000, /* a wake-up this long before a thread leaves the CPU may be the one that ends its sleep */
 };
@@ -242,6 +244,7 @@ static int learn(struct thread_states *ts, u32 thread, const struct sample *s,
 	t->last_ns = s->time_ns;
 	if (!name || !t->tid)
 		return 0;
+	len = min(len, (u32)COMM_MAX);
 	const char *known = strtab_str(&ts->comms, t->comm);
 	if (t->comm && !strncmp(known, name, len) && !known[len])
 		return 0;
@@ -661,6 +664,11 @@ const char *thread_comm(const struct thread_states *ts, u32 thread)
 const struct thread_states_totals *thread_states_totals(const struct thread_states *ts)
 {
 	return &ts->totals;
+}
+
+u32 thread_states_idle(const struct thread_states *ts, s32 cpu)
+{
+	return cpu >= 0 && (size_t)cpu < ts->cpus.nr ? ts->cpus.at[cpu].idle : THREAD_NONE;
 }
 
 u32 thread_states_current(const struct thread_states *ts, s32 cpu, u64 *since_ns)

@@ -136,3 +136,5 @@ const char *thread_comm(const struct thread_states *ts, u32 thread); /* "<idle>"
 const struct thread_states_totals *thread_states_totals(const struct thread_states *ts);
 /* Who runs on a CPU now; THREAD_NONE: not known. *since_ns may be NULL. */
 u32 thread_states_current(const struct thread_states *ts, s32 cpu, u64 *since_ns);
+/* Its idle task; THREAD_NONE: not seen. */
+u32 thread_states_idle(const struct thread_states *ts, s32 cpu);

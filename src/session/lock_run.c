@@ -1,5 +1,6 @@
 #include "session/lock_run.h"
 
+#include "base/printable.h"
 #include "session/recording.h"
 #include "sym/kallsyms.h"
 
@@ -111,6 +112,8 @@ void lock_run_stack(const struct lock_run *r, const struct lock_row *row, struct
 		const struct frame *f = &r->run.tables.frames.frames[id];
 		if (!lock_place(&r->env, id, place, sizeof(place)))
 			place[0] = '\0';
-		strbuf_printf(to, "\t\t\t0x%llx  %s\n", (unsigned long long)f->offset, place);
+		strbuf_printf(to, "\t\t\t0x%llx  ", (unsigned long long)f->offset);
+		printable_name(to, place);
+		strbuf_char(to, '\n');
 	}
 }

@@ -625,14 +625,10 @@ static void print_idle(struct sched_timehist *h, struct timehist_totals *sums)
 	for (s32 cpu = 0; cpu <= thread_states_totals(h->states)->max_cpu; cpu++) {
 		if (!cpu_wanted(h, cpu))
 			continue;
-		u64 idle_ns = 0, nr = 0;
-		for (u32 i = 0; i < h->threads.nr; i++) {
-			const struct sched_thread *who = thread_at(h->states, i);
-			if (!who->tid && who->cpu == cpu) {
-				idle_ns = h->threads.at[i].run_ns;
-				nr = h->threads.at[i].nr;
-			}
-		}
+		u32 idle = thread_states_idle(h->states, cpu);
+		bool ran = idle < h->threads.nr;
+		u64 idle_ns = ran ? h->threads.at[idle].run_ns : 0;
+		u64 nr = ran ? h->threads.at[idle].nr : 0;
 		sums->nr_runs += nr;
 		if (!nr && thread_states_current(h->states, cpu, NULL) == THREAD_NONE) {
 			strbuf_printf(to, "    CPU %2d idle entire time window\n", cpu);

@@ -1,5 +1,7 @@
 #include "view/text_kmem.h"
 
+#include "base/printable.h"
+
 #include <stdio.h>
 
 typedef unsigned long long ull;
@@ -18,8 +20,9 @@ static void add_row(const struct kmem_row *r, const struct text_kmem_style *s, s
 	char hex[32];
 	u64 hits = max(r->nr_hits, (u64)1);
 	(void)snprintf(hex, sizeof(hex), "0x%llx", (ull)r->key);
-	strbuf_printf(to, " %-*s |", NAME_WIDTH, r->name ? r->name : hex);
-	strbuf_printf(to, " %9llu/%-5llu | %9llu/%-5llu | %8llu | %9llu | %6.3f%%", (ull)r->alloc,
+	strbuf_char(to, ' ');
+	printable_left(to, r->name ? r->name : hex, NAME_WIDTH);
+	strbuf_printf(to, " | %9llu/%-5llu | %9llu/%-5llu | %8llu | %9llu | %6.3f%%", (ull)r->alloc,
 		      (ull)(r->alloc / hits), (ull)r->req, (ull)(r->req / hits), (ull)r->nr_hits,
 		      (ull)r->nr_pingpong, kmem_waste(r->req, r->alloc));
 	if (s->held)

@@ -1,5 +1,7 @@
 #include "view/text_lock.h"
 
+#include "base/printable.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,6 +80,18 @@ static void add_broken(const struct lock_rows *r, const struct text_lock_style *
 		strbuf_printf(to, " %10s: %llu\n", names[i], (ull)at[i]);
 }
 
+static void add_name(const char *name, struct strbuf *to)
+{
+	if (strlen(name) < NAME_WIDTH) {
+		printable_right(to, name, NAME_WIDTH);
+		strbuf_char(to, ' ');
+		return;
+	}
+	strbuf_char(to, ' ');
+	printable_name_len(to, name, NAME_CUT);
+	strbuf_str(to, "... ");
+}
+
 void text_lock_report(const struct lock_rows *r, const struct text_lock_style *s, struct strbuf *to)
 {
 	u64 nr = 0;
@@ -87,10 +101,7 @@ void text_lock_report(const struct lock_rows *r, const struct text_lock_style *s
 	vec_for_each (&r->list, row) {
 		if (!row->sum.nr_acquired)
 			continue;
-		if (strlen(row->name) < NAME_WIDTH)
-			strbuf_printf(to, "%*s ", NAME_WIDTH, row->name);
-		else
-			strbuf_printf(to, " %.*s... ", NAME_CUT, row->name);
+		add_name(row->name, to);
 		add_columns(row, s, to);
 		strbuf_char(to, '\n');
 		if (++nr == s->max_rows)
@@ -99,15 +110,26 @@ void text_lock_report(const struct lock_rows *r, const struct text_lock_style *s
 	add_broken(r, s, to);
 }
 
+static void end_line(const char *name, struct strbuf *to)
+{
+	printable_name(to, name);
+	strbuf_char(to, '\n');
+}
+
 static void add_place(const struct lock_row *row, const struct text_lock_style *s, struct strbuf *to)
 {
 	if (s->group == LOCK_BY_THREAD)
-		strbuf_printf(to, "  %10d   %s\n", row->tid, row->name);
+		strbuf_printf(to, "  %10d   ", row->tid);
 	else if (s->group == LOCK_BY_ADDRESS)
-		strbuf_printf(to, "  %016llx   %s (%s)\n", (ull)row->address,
-			      row->symbol ? row->symbol : "", row->type);
+		strbuf_printf(to, "  %016llx   ", (ull)row->address);
 	else
-		strbuf_printf(to, "  %10s   %s\n", row->type, row->caller);
+		strbuf_printf(to, "  %10s   ", row->type);
+	if (s->group == LOCK_BY_ADDRESS) {
+		printable_name(to, row->symbol ? row->symbol : "");
+		strbuf_printf(to, " (%s)\n", row->type);
+	} else {
+		end_line(s->group == LOCK_BY_THREAD ? row->name : row->caller, to);
+	}
 }
 
 void text_lock_contention(const struct lock_rows *r, const struct text_lock_style *s,
@@ -165,8 +187,10 @@ void text_lock_threads(const struct lock_rows *r, struct strbuf *to)
 {
 	const struct lock_row **rows = ordered(r, by_tid);
 	strbuf_printf(to, "%10s: comm\n", "Thread ID");
-	for (size_t i = 0; rows && i < r->list.nr; i++)
-		strbuf_printf(to, "%10d: %s\n", rows[i]->tid, rows[i]->name);
+	for (size_t i = 0; rows && i < r->list.nr; i++) {
+		strbuf_printf(to, "%10d: ", rows[i]->tid);
+		end_line(rows[i]->name, to);
+	}
 	free(rows);
 }
 
@@ -174,7 +198,9 @@ void text_lock_classes(const struct lock_rows *r, struct strbuf *to)
 {
 	const struct lock_row **rows = ordered(r, by_class);
 	strbuf_str(to, "Address of instance: name of class\n");
-	for (size_t i = 0; rows && i < r->list.nr; i++)
-		strbuf_printf(to, " 0x%llx: %s\n", (ull)rows[i]->address, rows[i]->name);
+	for (size_t i = 0; rows && i < r->list.nr; i++) {
+		strbuf_printf(to, " 0x%llx: ", (ull)rows[i]->address);
+		end_line(rows[i]->name, to);
+	}
 	free(rows);
 }

@@ -134,6 +134,32 @@ quick lines_again report --stdio -s sym,srcline
 like "$(cat out)" 'x\.c:1$' "lines_again: the lines are told"
 quick stubs_of_one_slot report --stdio -s sym
 quick counts_of_cpus stat report
+# Events of the scheduler, of locks and of memory, whose fields are anything.
+for kind in sched_wild sched_cpus sched_columns sched_tasks sched_waits sched_names; do
+	for way in "sched latency" "sched timehist" "sched timehist -s" "sched timehist -V -w -M" "sched map" "sched map --compact" "sched why" \
+		"sched script" "report --stdio"; do
+		# shellcheck disable=SC2086
+		costs "$kind" "" $way -i "$kind"
+		[ "$(stat -c %s out)" -le $((100 << 20)) ]
+		ok $? "$kind: $way: as much output as there were events" || diag "$(stat -c %s out) bytes"
+	done
+	rm -f "$kind"
+done
+for kind in lock_wild kmem_wild; do
+	for way in "lock report" "lock contention -l" "lock contention -v" "lock info" "kmem stat --alloc --caller" "script"; do
+		[[ ${way%% *} != "${kind%_*}" && $way != script ]] && continue
+		# shellcheck disable=SC2086
+		costs "$kind" "" $way -i "$kind"
+	done
+done
+# What nobody can be charged for is said.
+make sched_waits
+"$SONDE" sched why -i sched_waits >out 2>messages
+like "$(cat messages)" 'too many threads waited at once: [0-9.]+ ms of waiting for a CPU are not attributed' "sched_waits: says what is not known"
+make sched_columns
+"$SONDE" sched map -i sched_columns >out 2>messages
+like "$(cat messages)" 'more than 1024 CPUs: lines have the CPU, not a column for each' "sched_columns: a machine too wide for columns"
+like "$(tail -n 1 out)" '^  \[62456\] .* secs .. => a:16007$' "sched_columns: but with the CPU"
 # Pipes that begin like a recording and never end.
 endless() { printf 'PERFILE2\020\0\0\0\0\0\0\0'; exec "$@"; }
 for command in "report --stdio" "script" "flame --term" "evlist" "buildid-list"; do

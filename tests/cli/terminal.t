@@ -43,6 +43,20 @@ shown strict 'x9b2J' "export" "$SONDE" export --to folded -o - -i a.data --kalls
 shown strict 'u001b\]0;mine' "JSON" "$SONDE" --json report -i a.data --kallsyms names
 SONDE_PAGER='cat; true' shown strict '\\x1b\]0;mine\\x07' "a pager's terminal" "$SONDE" script -i a.data --kallsyms names
 
+# Events of the scheduler and of locks have names in their fields; a newline in one is no new row.
+for kind in sched_wild lock_wild; do
+	python3 "$SONDE_SRC/tests/gen/hostile.py" "$kind" "$kind" || exit 1
+done
+for way in "sched latency" "sched timehist -w -n -M --state" "sched timehist -s" "sched why" "sched map --compact"; do
+	# shellcheck disable=SC2086
+	shown safe '\\x1b\]0;x\\x07\\nroot' "$way" "$SONDE" $way -i sched_wild
+done
+for way in "lock report" "lock info"; do
+	# shellcheck disable=SC2086
+	shown safe '\\x1b\]0;x\\x07' "$way" "$SONDE" $way -i lock_wild
+	is "$(grep -c '^root' got)" 0 "$way: a name is one line"
+done
+
 # The same bytes as ever where it is no terminal.
 "$SONDE" report --stdio -i a.data --kallsyms names >report.txt 2>/dev/null
 "$SONDE" script -i a.data --kallsyms names >script.txt 2>/dev/null

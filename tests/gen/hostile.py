@@ -374,13 +374,13 @@ def pages_allowed():
 COMMON = FORMAT[FORMAT.index(b"format:"):FORMAT.index(b"\nprint fmt")]
 
 
-def trace_format(name, number, fields):
+def trace_format(name, number, fields, fmt=b'""'):
     """fields: (C type and name, size); they follow the common ones."""
     text, at = b"", 8
     for declared, size in fields:
         text += b"\tfield:%s;\toffset:%d;\tsize:%d;\tsigned:0;\n" % (declared, at, size)
         at += size
-    return b"name: %s\nID: %d\n%s\n%s\nprint fmt: \"\"\n" % (name, number, COMMON, text)
+    return b"name: %s\nID: %d\n%s\n%s\nprint fmt: %s\n" % (name, number, COMMON, text, fmt)
 
 
 def one_event(time, number, body=b"", size=4096, pid=7):
@@ -421,6 +421,136 @@ def backwards_calls():
     leave = trace_format(b"funcgraph_exit", 10, [(b"unsigned long func", 8), (b"int depth", 4)])
     body = struct.pack("<Qi", 0xffffffff81000000, 0)
     return trace_of(b"ftrace", [entry, leave], [one_event(9000, 11, body), one_event(5000, 10, body)])
+
+
+# ---- perf.data with events of the scheduler, of locks and of memory ----
+
+SAMPLE_RAW, FEAT_TRACING_DATA = 1 << 10, 1
+TRACED = SAMPLE_IP | SAMPLE_TID | SAMPLE_TIME | SAMPLE_CPU | SAMPLE_PERIOD | SAMPLE_RAW
+SWITCH = [(b"char prev_comm[16]", 16), (b"pid_t prev_pid", 4), (b"int prev_prio", 4), (b"long prev_state", 8),
+          (b"char next_comm[16]", 16), (b"pid_t next_pid", 4), (b"int next_prio", 4)]
+WAKING = [(b"char comm[16]", 16), (b"pid_t pid", 4), (b"int prio", 4), (b"int target_cpu", 4)]
+MIGRATE = [(b"char comm[16]", 16), (b"pid_t pid", 4), (b"int prio", 4), (b"int orig_cpu", 4), (b"int dest_cpu", 4)]
+FORK = [(b"char parent_comm[16]", 16), (b"pid_t parent_pid", 4), (b"char child_comm[16]", 16), (b"pid_t child_pid", 4)]
+RUNTIME = [(b"char comm[16]", 16), (b"pid_t pid", 4), (b"u64 runtime", 8)]
+CONTENTION = [(b"void * lock_addr", 8), (b"unsigned int flags", 4)]
+ACQUIRE = [(b"unsigned int flags", 4), (b"char name[16]", 16), (b"void * lockdep_addr", 8)]
+KMALLOC = [(b"unsigned long call_site", 8), (b"const void * ptr", 8), (b"size_t bytes_req", 8), (b"size_t bytes_alloc", 8), (b"int node", 4)]
+KFREE = [(b"unsigned long call_site", 8), (b"const void * ptr", 8)]
+
+
+def traced_file(system, events, data):
+    """events: (name, fields, end of the format), with the numbers 301, 302 ..."""
+    formats = [trace_format(name, 301 + i, fields, fmt) for i, (name, fields, fmt) in enumerate(events)]
+    table = trace_start(b"0.6") + header_info() + struct.pack("<I", 0) + struct.pack("<I", 1) + system + b"\0"
+    table += struct.pack("<I", len(formats)) + b"".join(struct.pack("<Q", len(f)) + f for f in formats) + struct.pack("<IIQ", 0, 0, 0)
+    attrs = [struct.pack("<IIQQQQQ", 2, 64, 301 + i, 1, TRACED | SAMPLE_IDENTIFIER, 0, 1 << 18).ljust(64, b"\0") for i in range(len(formats))]
+    ids = struct.pack(f"<{len(formats)}Q", *range(301, 301 + len(formats)))
+    return perf_file(attrs, data, [(FEAT_TRACING_DATA, table)], ids=[(8 * i, 8) for i in range(len(formats))], blob=ids)
+
+
+def traced(number, time, cpu, tid, body, size=None):
+    """size: what the record says of its payload, which may be more than there is."""
+    raw = struct.pack("<HBBi", number, 0, 0, tid) + body
+    raw += b"\0" * (-(len(raw) + 4) % 8)
+    return record(REC_SAMPLE, struct.pack("<QQIIQIIQI", number, 0x1000, tid & 0xffffffff, tid & 0xffffffff, time, cpu, 0, 1,
+                                          len(raw) if size is None else size) + raw)
+
+
+def switch(time, cpu, prev, following, state=0, comm=b"a"):
+    return traced(301, time, cpu, prev, struct.pack("<16siiq16sii", comm, prev, 120, state, comm, following, 120))
+
+
+def waking(time, cpu, tid, woken, target=0):
+    return traced(302, time, cpu, tid, struct.pack("<16siii", b"w", woken, 120, target))
+
+
+SCHED = [(b"sched_switch", SWITCH, b'"prev_state=%ld", REC->prev_state'), (b"sched_waking", WAKING, b'""')]
+CPU_LAST = 65535
+
+
+def sched_wild():
+    """Times, processors and tasks at all ends, payloads that are too short, states and names that a terminal would obey."""
+    ends = [0, 1, 7, 0x7fffffff, 0x80000000, 0xffffffff, 4096, CPU_LAST, CPU_LAST + 1]
+    more = [(b"sched_migrate_task", MIGRATE, b'""'), (b"sched_process_fork", FORK, b'""'), (b"sched_stat_runtime", RUNTIME, b'""'),
+            (b"sched_wakeup_new", WAKING, b'""')]
+    kinds = [SWITCH, WAKING, MIGRATE, FORK, RUNTIME, WAKING]
+    data = b""
+    for i, time in enumerate([U64, U64 - 1, U64 // 2, 1 << 63, 5000, 4000, 1, 0] * 3):
+        for k, number in enumerate(ends):
+            tid = ends[(i + k) % len(ends)]
+            signed = tid - (1 << 32) if tid >> 31 else tid
+            other = ends[(3 * i + 5 * k) % len(ends)]
+            for event, fields in enumerate(kinds):
+                body = b"".join(b"\x1b]0;x\x07\nroot 1".ljust(size, b"!") if size == 16 else struct.pack("<Q", other)[:size] for _, size in fields)
+                data += traced(301 + event, time, number, signed, body)
+                data += traced(301 + event, time, number, signed, body[:(i * 7 + k) % len(body)])
+                data += traced(301 + event, time, number, signed, b"", 0)
+    state = b'"prev_state=%s", __print_symbolic(REC->prev_state, { 7, "\x1b[2J" })'
+    return traced_file(b"sched", [(b"sched_switch", SWITCH, state), SCHED[1]] + more, data)
+
+
+def sched_cpus():
+    """50,000 switches, on the last of 65,536 processors."""
+    return traced_file(b"sched", SCHED, b"".join(switch(1000 * i, CPU_LAST, 7 + i % 2, 8 - i % 2) for i in range(50000)))
+
+
+def sched_columns():
+    """8,000 switches, each on a processor of its own; and 8,000 again."""
+    return traced_file(b"sched", SCHED, b"".join(switch(1000 * i, i * 8 % (CPU_LAST + 1), 7 + i, 8 + i) for i in range(16000)))
+
+
+def sched_tasks():
+    """100,000 tasks that are woken once, on the last of all processors."""
+    return traced_file(b"sched", SCHED, switch(1, CPU_LAST, 1, 0) + switch(2, CPU_LAST, 0, 1) + b"".join(waking(1000 + i, CPU_LAST, 1, 1000 + i) for i in range(100000)))
+
+
+def sched_waits():
+    """30,000 tasks wait from the beginning on, for a processor that 30,000 others have before them: all of one with all of the other."""
+    nr = 30000
+    data = b"".join(waking(1000 + i, 0, 1, 100000 + i) for i in range(nr))
+    data += b"".join(switch(1000000 + 1000 * i, 0, 200000 + i, 200001 + i, 1) for i in range(nr))
+    data += b"".join(switch(1000000 + 1000 * (nr + i), 0, 200000 + nr if not i else 100000 + i - 1, 100000 + i, 1) for i in range(nr))
+    return traced_file(b"sched", SCHED, data)
+
+
+def sched_names():
+    """One task with a name of 30,000 bytes, and 100,000 switches of others."""
+    fields = [(b"char prev_comm[30000]", 30000)] + SWITCH[1:]
+    body = b"n" * 30000 + struct.pack("<iiq16sii", 7, 120, 0, b"next", 8, 120)
+    own = (b"sched_switch", fields, b'""')
+    data = traced(301, 1000, 0, 7, body) + traced(301, 2000, 0, 7, body)
+    data += b"".join(traced(301, 3000 + i, 0, 8, struct.pack("<16s", b"n" * 15)) for i in range(100000))
+    return traced_file(b"sched", [own], data)
+
+
+def lock_wild():
+    """30,000 locks and tasks; times from all ends; payloads that are too short; names that a terminal would obey."""
+    name = b"\x1b]0;x\x07\nroot"
+    data = b""
+    for i, time in enumerate([U64, U64 - 1, 1 << 63, 5000, 4000, 1, 0] * 4):
+        for event in (301, 302):
+            for tid in (0, 7, -1, 0x7fffffff):
+                data += traced(event, time, i, tid, struct.pack("<QI", U64 - i % 3, 0xffffffff >> i))
+                data += traced(event, time, 0xffffffff - i, tid, struct.pack("<QI", U64 - i % 3, i)[:i % 12])
+        for event in (303, 304):
+            data += traced(event, time, i, 7, struct.pack("<I16sQ", i, name, i % 5))
+            data += traced(event, time, i, 7, struct.pack("<I16sQ", i, name, i % 5)[:i], 1 << 20 if i == 9 else None)
+    data += b"".join(traced(301 + i % 2, 9000 + i, i, 1000 + i // 2, struct.pack("<QI", 0x1000 + i // 2 * 8, i % 70)) for i in range(60000))
+    return traced_file(b"lock", [(b"contention_begin", CONTENTION, b'""'), (b"contention_end", CONTENTION, b'""'),
+                                 (b"lock_acquire", ACQUIRE, b'""'), (b"lock_release", ACQUIRE, b'""')], data)
+
+
+def kmem_wild():
+    """40,000 places and addresses; sizes that do not fit; memory given back that was never taken, or twice."""
+    data = b""
+    for i, size in enumerate([0, 1, U64, 1 << 63, 0xffffffff, 1 << 32] * 3):
+        for cpu in (0, 7, 0x80000000, 0xffffffff):
+            body = struct.pack("<QQQQi", U64 - i, i % 4, size, U64 - size, -i)
+            data += traced(301, U64 - i, cpu, i - 1, body) + traced(301, i, cpu, i - 1, body[:i])
+            data += traced(302, i, cpu, i, body[:16]) + traced(302, i, cpu, i, body[:16]) + traced(302, i, cpu, i, body[:i % 16], 0)
+    data += b"".join(traced(301, 9000 + i, i, 7, struct.pack("<QQQQi", 0xffffffff81000000 + i, i * 64, 60, 64, 0)) for i in range(40000))
+    return traced_file(b"kmem", [(b"kmalloc", KMALLOC, b'""'), (b"kfree", KFREE, b'""')], data)
 
 
 # ---- ELF: FILE is a recording with samples in FILE.elf ----
@@ -614,7 +744,8 @@ OF_ELF = {f.__name__: f for f in (sparse_note, sparse_symbols, sparse_link, note
                                   stubs_of_one_slot)}
 KINDS = {f.__name__: f for f in (wild_times, late_zero, wild_periods, ids_overlap, ids_collide, frames_collide, groups_many,
                                  maps_of_one_path, expands, expands_allowed, expands_chains, expands_maps, page_size_1, cpus_and_buffers, chunk_lists, chunks_of_cpus, chunks_held, chunks_allowed, section_again,
-                                 formats_again, pages_again, pages_at_once, pages_allowed, pages_claimed, counts_of_cpus, wild_trace, backwards_wakeup, backwards_calls)}
+                                 formats_again, pages_again, pages_at_once, pages_allowed, pages_claimed, counts_of_cpus, wild_trace, backwards_wakeup, backwards_calls,
+                                 sched_wild, sched_cpus, sched_columns, sched_tasks, sched_waits, sched_names, lock_wild, kmem_wild)}
 
 
 def main():

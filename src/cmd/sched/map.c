@@ -24,6 +24,7 @@ struct map_call {
 	VEC(u32) columns; /* with --compact: CPUs in the order in which they came */
 	char next[2];
 	u32 nr_cpus;
+	bool too_wide; /* for columns */
 	struct cpuset cpus, color_cpus;
 	struct number_list color_pids;
 	struct choose choose;
@@ -101,6 +102,11 @@ static void add_cell(struct map_call *m, u32 cpu, s32 here)
 	strbuf_char(to, ' ');
 }
 
+static u32 column_cpu(const struct map_call *m, u32 column)
+{
+	return m->o->compact ? m->columns.at[column] : column;
+}
+
 /* A CPU that came now gets a column: true. */
 static int add_columns(struct map_call *m, s32 cpu, bool *fresh)
 {
@@ -117,6 +123,8 @@ static int add_columns(struct map_call *m, s32 cpu, bool *fresh)
 	vec_for_each (&m->columns, c)
 		if (*c == (u32)cpu)
 			return 0;
+	if (m->columns.nr > SCHED_COLUMNS_MAX)
+		return 0;
 	u32 *at = vec_push(&m->columns);
 	if (!at)
 		return -ENOMEM;
@@ -125,18 +133,28 @@ static int add_columns(struct map_call *m, s32 cpu, bool *fresh)
 	return 0;
 }
 
+static void print_cells(struct map_call *m, s32 here)
+{
+	u32 nr = m->o->compact ? (u32)m->columns.nr : m->nr_cpus, shown = 0;
+	if (m->o->cpus && !m->o->compact)
+		nr = min(nr, (u32)CPUSET_MAX);
+	for (u32 i = 0; i < nr && shown <= SCHED_COLUMNS_MAX && !m->too_wide; i++)
+		shown += !m->o->cpus || cpuset_has(&m->cpus, column_cpu(m, i));
+	m->too_wide |= shown > SCHED_COLUMNS_MAX;
+	for (u32 i = 0; i < nr && !m->too_wide; i++)
+		if (!m->o->cpus || cpuset_has(&m->cpus, column_cpu(m, i)))
+			add_cell(m, column_cpu(m, i), here);
+}
+
 static void print_line(struct map_call *m, const struct thread_switch *s, bool fresh)
 {
 	struct strbuf *to = &m->app->out;
 	struct short_name *n = &m->names.at[s->next];
 	const struct sched_thread *t = thread_at(m->states, s->next);
-	u32 nr = m->o->compact ? (u32)m->columns.nr : m->nr_cpus;
 	strbuf_str(to, "  ");
-	for (u32 i = 0; i < nr; i++) {
-		u32 cpu = m->o->compact ? m->columns.at[i] : i;
-		if (!m->o->cpus || cpuset_has(&m->cpus, cpu))
-			add_cell(m, cpu, s->cpu);
-	}
+	print_cells(m, s->cpu);
+	if (m->too_wide)
+		strbuf_printf(to, "[%04d] %.2s ", s->cpu, n->text);
 	strbuf_printf(to, "  %5llu.%06llu secs ", (unsigned long long)(s->time_ns / 1000000000),
 		      (unsigned long long)(s->time_ns % 1000000000 / 1000));
 	if ((!n->told || n->comm != t->comm) && task_wanted(m, s->next)) {
@@ -199,6 +217,12 @@ static int print_map(struct map_call *m, struct source *src)
 	if (!err && m->app->json) {
 		json_array_end(&m->json);
 		err = json_end(&m->json);
+	}
+	if (!err && m->too_wide) {
+		diag_warn(&m->app->diag,
+			  "more than %d CPUs: lines have the CPU, not a column for each",
+			  SCHED_COLUMNS_MAX);
+		diag_hint(&m->app->diag, "--cpus chooses the columns");
 	}
 	if (!err)
 		sched_warn_losses(m->app, m->states, src);

@@ -6,6 +6,9 @@
 #include "session/symbols.h"
 #include "session/sched_timehist.h"
 
+/* With more CPUs than these, lines have no column for each: most of a line would be blanks. */
+enum { SCHED_COLUMNS_MAX = 1024 };
+
 /* One for all sub-commands: options may stand before the verb, as with perf. */
 struct sched_opts {
 	const char *input;

@@ -89,6 +89,11 @@ static int timehist(struct timehist_call *c)
 		diag_note(&c->app->diag, "no call chains were recorded: use sched record -g");
 	to->max_stack = (u32)min(o->max_stack, (u64)UINT16_MAX);
 	to->nr_cpus = c->src->catalog.nr_cpus;
+	if (to->cpu_visual && to->nr_cpus > SCHED_COLUMNS_MAX) {
+		diag_warn(&c->app->diag, "-V: no columns: the recording is of %u CPUs, more than %d",
+			  to->nr_cpus, SCHED_COLUMNS_MAX);
+		to->cpu_visual = false;
+	}
 	if (to->chains) {
 		names = recording_names(app_symbols(c->app), c->src, &o->symbols);
 		err = names ? name_frames(c, names, &tables, &named) : -ENOMEM;

@@ -71,6 +71,11 @@ static int print_why(struct why_call *c, const struct sched_why *why, const stru
 	if (!c->names && !c->app->json)
 		diag_note(&c->app->diag, "no call chains were recorded: sched record -g shows "
 					 "where threads blocked");
+	if (sched_why_uncharged_ns(why))
+		diag_warn(&c->app->diag,
+			  "too many threads waited at once: %.3f ms of waiting for a CPU are not "
+			  "attributed to others",
+			  (double)sched_why_uncharged_ns(why) / 1e6);
 	sched_warn_losses(c->app, ts, c->src);
 	return 0;
 }
