@@ -67,6 +67,7 @@ struct dw_spec {
 };
 
 enum { DW_SIZE_VARIES = 0xffff };
+enum { DW_FORMS_USUAL = 0x30 }; /* forms below that are looked up in a table */
 
 /* The attributes that anyone here asks for of an entry. */
 enum dw_slot {
@@ -139,6 +140,8 @@ struct dw_file {
 	VEC(struct dw_abbrevs *) abbrevs;
 	struct dict abbrevs_at; /* offset and shape -> index */
 	struct dw_abbrevs scratch; /* for first entries, one at a time */
+	u32 sizes_shape; /* of the units that form_sizes is for; 0: none yet */
+	u16 form_sizes[DW_FORMS_USUAL];
 	struct dw_file *alt; /* NULL: none */
 	u64 *budget; /* steps left; 0: no more */
 	u64 expanded_left; /* bytes that compressed sections may still become, and one; 0: not known yet */
@@ -197,12 +200,25 @@ void dw_unit_need(struct dw_file *f, struct dw_unit *u);
 struct dw_unit *dw_unit_at(struct dw_file *f, u64 offset);
 /* NULL: broken, or no memory. */
 const struct dw_abbrevs *dw_abbrevs_of(struct dw_file *f, struct dw_unit *u);
-const struct dw_abbrev *dw_abbrev_find(const struct dw_abbrevs *t, u64 code);
+const struct dw_abbrev *dw_abbrev_search(const struct dw_abbrevs *t, u64 code);
+static inline const struct dw_abbrev *dw_abbrev_find(const struct dw_abbrevs *t, u64 code)
+{
+	return likely(t->dense && code - 1 < t->list.nr) ? &t->list.at[code - 1]
+							 : dw_abbrev_search(t, code);
+}
 /* Reads what a form stands for, and steps over it. */
 void dw_read_form(const struct dw_unit *u, struct bytes *b, u16 form, s64 implicit,
 		  struct dw_value *ret);
-void dw_skip(const struct dw_unit *u, const struct dw_abbrevs *t, const struct dw_abbrev *a,
-	     struct bytes *b);
+void dw_skip_varying(const struct dw_unit *u, const struct dw_abbrevs *t, const struct dw_abbrev *a,
+		     struct bytes *b);
+static inline void dw_skip(const struct dw_unit *u, const struct dw_abbrevs *t,
+			   const struct dw_abbrev *a, struct bytes *b)
+{
+	if (likely(a->fixed != DW_SIZE_VARIES))
+		bytes_skip(b, a->fixed);
+	else
+		dw_skip_varying(u, t, a, b);
+}
 void dw_read_entry(const struct dw_unit *u, const struct dw_abbrevs *t, const struct dw_abbrev *a,
 		   struct bytes *b, struct dw_entry *ret);
 /* An address of .debug_addr. false: no such, or broken. */

@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum { BUCKET_BITS = 16, BUCKETS = 1 << BUCKET_BITS, KEPT_MIN = 4 << 20, LEVELS_MAX = 256 };
-enum { WORKERS_MAX = 16, TABLES_MAX = 64 };
+enum { WORKERS_MAX = 16, TABLES_MAX = 4 };
 
 static const char magic[8] = "SNDWNM2";
 
@@ -67,6 +67,27 @@ static u32 hash_name(const char *name, size_t len)
 
 typedef int name_fn(void *ctx, const char *name);
 
+/*
+ * Hashes of strings by where they are in .debug_str: what headers define is named in hundreds of units, and each look at a string that
+ * is not in the processor's caches costs more than all the rest of its entry.
+ */
+enum { KNOWN_BITS = 13 };
+
+struct dwarf_names_known {
+	u32 offset, hash; /* offset + 1; 0: free */
+};
+
+/* Each worker reads the file through a view of its own: tables of abbreviations are made on the way. */
+struct worker {
+	struct dw_file file;
+	u64 budget;
+	bool broken, ready, any_split;
+	const char *spent;
+	VEC(struct dwarf_names_entry) entries;
+	u32 unit;
+	struct dwarf_names_known *known; /* 1 << KNOWN_BITS; NULL: none */
+};
+
 struct dwarf_names_scan {
 	struct dw_file *f;
 	struct dw_unit *u;
@@ -75,33 +96,77 @@ struct dwarf_names_scan {
 	const u8 *start;
 	bool classes;
 	bool foreign; /* instances are made from what is in other units */
+	struct worker *worker; /* whose table gets the hashes of names; NULL: fn gets the names */
 	name_fn *fn;
 	void *ctx;
 };
 
-/* A function that has code or may be inlined, and not one that is only declared. */
+static int add_hash(struct worker *w, u32 hash)
+{
+	struct dwarf_names_entry *e = vec_push(&w->entries);
+	if (!e)
+		return -ENOMEM;
+	*e = (struct dwarf_names_entry){ hash, w->unit };
+	return 0;
+}
+
+static int add_name(struct worker *w, const char *name)
+{
+	return add_hash(w, hash_name(name, strlen(name)));
+}
+
+static int tell_name(struct dwarf_names_scan *s, const struct dw_value *v)
+{
+	struct worker *w = s->worker;
+	struct dwarf_names_known *k = NULL;
+	if (w && w->known && v->class == DWVAL_STR && v->u < UINT32_MAX && s->f == &w->file) {
+		k = &w->known[v->u * 0x9e3779b1 % (1ull << 32) >> (32 - KNOWN_BITS)];
+		if (k->offset == v->u + 1)
+			return add_hash(w, k->hash);
+	}
+	const char *name = dw_string(s->f, s->u, v);
+	if (!name)
+		return 0;
+	if (!w)
+		return s->fn(s->ctx, name);
+	u32 hash = hash_name(name, strlen(name));
+	if (k)
+		*k = (struct dwarf_names_known){ (u32)v->u + 1, hash };
+	return add_hash(w, hash);
+}
+
+/* A function that has code or may be inlined, and not one that is only declared: its names, or those of what it is an instance of. */
 static int scan_function(struct dwarf_names_scan *s, const struct dw_abbrev *a, u64 at)
 {
-	static const u16 attrs[] = { DW_AT_NAME,	 DW_AT_LINKAGE_NAME, DW_AT_INLINE,
-				     DW_AT_LOW_PC,	 DW_AT_RANGES,	     DW_AT_ABSTRACT_ORIGIN,
-				     DW_AT_SPECIFICATION };
-	struct dw_value v[ARRAY_SIZE(attrs)];
+	struct dw_value name = { 0 }, linkage = { 0 }, v;
+	bool elsewhere = false;
+	struct bytes b = s->b;
+	const struct dw_spec *spec = s->t->specs.at + a->first, *end = spec + a->nr;
+	for (; spec < end && !b.bad; spec++) {
+		if (spec->slot == DWSLOT_NAME) {
+			dw_read_form(s->u, &b, spec->form, spec->implicit, &name);
+		} else if (spec->slot == DWSLOT_LINKAGE) {
+			dw_read_form(s->u, &b, spec->form, spec->implicit, &linkage);
+		} else if (spec->slot == DWSLOT_ORIGIN) {
+			elsewhere = true;
+			dw_read_form(s->u, &b, spec->form, spec->implicit, &v);
+			/* An instance of a function of this unit, which is found under its own entry. */
+			if (!s->classes && spec->attr == DW_AT_ABSTRACT_ORIGIN &&
+			    v.class == DWVAL_REF && v.u >= s->u->root && v.u < s->u->end)
+				return 0;
+		} else if (spec->size != DW_SIZE_VARIES) {
+			bytes_skip(&b, spec->size);
+		} else {
+			dw_read_form(s->u, &b, spec->form, spec->implicit, &v);
+		}
+	}
 	struct dw_die d = { s->f, s->u, s->t, a, at, (u64)(s->b.at - s->start) };
-	dw_die_attrs(&d, attrs, ARRAY_SIZE(attrs), v);
-	if (!v[2].class && !v[3].class && !v[4].class)
-		return 0;
-	bool elsewhere = v[5].class || v[6].class;
-	/* An instance of a function of this unit, which is found under its own entry. */
-	if (!s->classes && v[5].class == DWVAL_REF && v[5].u >= s->u->root && v[5].u < s->u->end)
-		return 0;
-	const char *name = v[0].class  ? dw_string(s->f, s->u, &v[0])
-			   : elsewhere ? dw_die_name(&d)
-				       : NULL;
-	const char *linkage = v[1].class  ? dw_string(s->f, s->u, &v[1])
-			      : elsewhere ? dw_die_linkage(&d)
-					  : NULL;
-	int err = name ? s->fn(s->ctx, name) : 0;
-	return !err && linkage ? s->fn(s->ctx, linkage) : err;
+	if (elsewhere && !name.class)
+		name = (struct dw_value){ .class = DWVAL_TEXT, .p = dw_die_name(&d) };
+	if (elsewhere && !linkage.class)
+		linkage = (struct dw_value){ .class = DWVAL_TEXT, .p = dw_die_linkage(&d) };
+	int err = name.class ? tell_name(s, &name) : 0;
+	return !err && linkage.class ? tell_name(s, &linkage) : err;
 }
 
 /* Past an entry and what is below it, or into it. */
@@ -149,6 +214,20 @@ static bool holds_functions(const struct dwarf_names_scan *s, u16 tag)
 }
 
 /*
+ * Maps the pages of a unit and has them fetched before they are read: entries lead from one to the next, so that each that is not in the
+ * processor's caches would be waited for by itself.
+ */
+static void bring_in(const struct bytes *b)
+{
+	enum { PAGE = 4096, LINE = 64 };
+	for (size_t page = 0; page < bytes_left(b); page += PAGE) {
+		(void)*(const volatile u8 *)(b->at + page);
+		for (size_t i = page; i < min(page + PAGE, bytes_left(b)); i += LINE)
+			__builtin_prefetch(b->at + i);
+	}
+}
+
+/*
  * Functions of a unit, its namespaces and, where entries do not say where the next one is, of everything. Those of classes inside
  * functions are found by the class's own functions, whose definitions are outside.
  */
@@ -159,6 +238,8 @@ static int scan_unit(struct dwarf_names_scan *s)
 	if (!s->t || !s->start)
 		return 0;
 	s->b = bytes_of(s->start + s->u->root, s->u->end - s->u->root, s->f->e->swap);
+	if (s->f->e->real >= s->f->e->size) /* nobody should walk through holes */
+		bring_in(&s->b);
 	struct dw_die root;
 	s->foreign = has_foreign(s->t);
 	s->classes = !dw_die_root(s->f, s->u, &root) || dwcode_has_classes(&root);
@@ -185,16 +266,6 @@ static int scan_unit(struct dwarf_names_scan *s)
 
 /* ---- making a table ---- */
 
-/* Each worker reads the file through a view of its own: tables of abbreviations are made on the way. */
-struct worker {
-	struct dw_file file;
-	u64 budget;
-	bool broken, ready, any_split;
-	const char *spent;
-	VEC(struct dwarf_names_entry) entries;
-	u32 unit;
-};
-
 struct make {
 	struct dwcode *code;
 	struct worker workers[WORKERS_MAX];
@@ -216,6 +287,7 @@ static int worker_init(struct worker *w, const struct dw_file *from)
 	w->file.broken = &w->broken;
 	w->file.spent = &w->spent;
 	w->ready = true;
+	w->known = calloc(1 << KNOWN_BITS, sizeof(*w->known));
 	if (!vec_reserve(&w->file.units, from->units.nr))
 		return -ENOMEM;
 	for (u32 i = 0; i < from->units.nr; i++) {
@@ -223,16 +295,6 @@ static int worker_init(struct worker *w, const struct dw_file *from)
 		w->file.units.at[i].abbrevs = 0;
 	}
 	w->file.units.nr = from->units.nr;
-	return 0;
-}
-
-static int add_name(void *ctx, const char *name)
-{
-	struct worker *w = ctx;
-	struct dwarf_names_entry *e = vec_push(&w->entries);
-	if (!e)
-		return -ENOMEM;
-	*e = (struct dwarf_names_entry){ hash_name(name, strlen(name)), w->unit };
 	return 0;
 }
 
@@ -256,7 +318,7 @@ static int make_unit(void *ctx, unsigned worker, u32 index)
 	w->any_split |= u->split;
 	if (!u->version || u->split)
 		return 0;
-	struct dwarf_names_scan s = { .f = &w->file, .u = u, .fn = add_name, .ctx = w };
+	struct dwarf_names_scan s = { .f = &w->file, .u = u, .worker = w };
 	return scan_unit(&s);
 }
 
@@ -277,7 +339,7 @@ static int make_split(struct make *m)
 				? dw_split_find(dwinfo_split(m->code->info), &main->units.at[i], &f)
 				: NULL;
 		w->unit = i;
-		struct dwarf_names_scan s = { .f = u ? f : NULL, .u = u, .fn = add_name, .ctx = w };
+		struct dwarf_names_scan s = { .f = u ? f : NULL, .u = u, .worker = w };
 		if (u)
 			err = scan_unit(&s);
 	}
@@ -373,6 +435,7 @@ static int make_table(struct dwcode *code, enum what what, struct dwarf_names_ta
 		if (m->workers[i].ready)
 			dw_file_done(&m->workers[i].file);
 		vec_free(&m->workers[i].entries);
+		free(m->workers[i].known);
 	}
 	free(m);
 	return err;

@@ -293,13 +293,9 @@ void dw_read_form(const struct dw_unit *u, struct bytes *b, u16 form, s64 implic
 		ret->u += form == DW_FORM_REF_ADDR ? u->info_start : u->start;
 }
 
-void dw_skip(const struct dw_unit *u, const struct dw_abbrevs *t, const struct dw_abbrev *a,
-	     struct bytes *b)
+void dw_skip_varying(const struct dw_unit *u, const struct dw_abbrevs *t, const struct dw_abbrev *a,
+		     struct bytes *b)
 {
-	if (likely(a->fixed != DW_SIZE_VARIES)) {
-		bytes_skip(b, a->fixed);
-		return;
-	}
 	const struct dw_spec *s = t->specs.at + a->first, *end = s + a->nr;
 	for (; s < end && !b->bad; s++) {
 		struct dw_value ignored;
@@ -328,20 +324,21 @@ void dw_read_entry(const struct dw_unit *u, const struct dw_abbrevs *t, const st
 
 static u16 slot_of(u64 attr)
 {
-	switch (attr) {
-	case DW_AT_NAME: return DWSLOT_NAME;
-	case DW_AT_LINKAGE_NAME:
-	case DW_AT_MIPS_LINKAGE_NAME: return DWSLOT_LINKAGE;
-	case DW_AT_LOW_PC: return DWSLOT_LOW;
-	case DW_AT_HIGH_PC: return DWSLOT_HIGH;
-	case DW_AT_RANGES: return DWSLOT_RANGES;
-	case DW_AT_ABSTRACT_ORIGIN:
-	case DW_AT_SPECIFICATION: return DWSLOT_ORIGIN;
-	case DW_AT_CALL_FILE: return DWSLOT_CALL_FILE;
-	case DW_AT_CALL_LINE: return DWSLOT_CALL_LINE;
-	case DW_AT_SIBLING: return DWSLOT_SIBLING;
-	default: return DWSLOT_NONE;
-	}
+	static const u8 slots[] = {
+		[DW_AT_NAME] = DWSLOT_NAME,
+		[DW_AT_LINKAGE_NAME] = DWSLOT_LINKAGE,
+		[DW_AT_LOW_PC] = DWSLOT_LOW,
+		[DW_AT_HIGH_PC] = DWSLOT_HIGH,
+		[DW_AT_RANGES] = DWSLOT_RANGES,
+		[DW_AT_ABSTRACT_ORIGIN] = DWSLOT_ORIGIN,
+		[DW_AT_SPECIFICATION] = DWSLOT_ORIGIN,
+		[DW_AT_CALL_FILE] = DWSLOT_CALL_FILE,
+		[DW_AT_CALL_LINE] = DWSLOT_CALL_LINE,
+		[DW_AT_SIBLING] = DWSLOT_SIBLING,
+	};
+	if (attr == DW_AT_MIPS_LINKAGE_NAME)
+		return DWSLOT_LINKAGE;
+	return attr < ARRAY_SIZE(slots) ? slots[attr] : DWSLOT_NONE;
 }
 
 /* ---- abbreviations ---- */
@@ -364,7 +361,8 @@ static void note_attribute(struct dw_abbrev *a, u16 attr, u16 form, u32 before)
 }
 
 /* One abbreviation; 1, 0 at the table's end, negative errno. */
-static int read_abbrev(struct dw_abbrevs *t, const struct dw_unit *u, struct bytes *b)
+static int read_abbrev(struct dw_file *f, struct dw_abbrevs *t, const struct dw_unit *u,
+		       struct bytes *b)
 {
 	u64 code = dw_uleb(b);
 	if (b->bad)
@@ -387,7 +385,7 @@ static int read_abbrev(struct dw_abbrevs *t, const struct dw_unit *u, struct byt
 			break;
 		if (!vec_reserve(&t->specs, t->specs.nr + 1))
 			return -ENOMEM;
-		u16 size = form_size(u, (u16)form);
+		u16 size = form < DW_FORMS_USUAL ? f->form_sizes[form] : form_size(u, (u16)form);
 		t->specs.at[t->specs.nr++] =
 			(struct dw_spec){ (u16)attr, (u16)form, size, slot_of(attr), implicit };
 		note_attribute(a, (u16)attr, (u16)form, fixed);
@@ -399,14 +397,30 @@ static int read_abbrev(struct dw_abbrevs *t, const struct dw_unit *u, struct byt
 	return 1;
 }
 
+static u32 shape_of(const struct dw_unit *u)
+{
+	return (u32)(u->version << 8 | u->addr_size << 4 | u->off_size);
+}
+
+/* Nearly all units of a file have the same sizes. */
+static void need_form_sizes(struct dw_file *f, const struct dw_unit *u)
+{
+	if (f->sizes_shape == shape_of(u))
+		return;
+	f->sizes_shape = shape_of(u);
+	for (u32 form = 0; form < DW_FORMS_USUAL; form++)
+		f->form_sizes[form] = form_size(u, (u16)form);
+}
+
 static int read_abbrevs(struct dw_file *f, const struct dw_unit *u, struct dw_abbrevs *t)
 {
 	struct bytes b = dw_cursor(f, DWSEC_ABBREV, u->abbrev_offset);
 	int more = 1;
+	need_form_sizes(f, u);
 	t->dense = true;
 	while (more > 0) {
 		const u8 *before = b.at;
-		more = read_abbrev(t, u, &b);
+		more = read_abbrev(f, t, u, &b);
 		if (more > 0 && t->list.at[t->list.nr - 1].code != t->list.nr)
 			t->dense = false;
 		if (more >= 0 && !dw_step(f, (u64)(b.at - before)))
@@ -415,11 +429,6 @@ static int read_abbrevs(struct dw_file *f, const struct dw_unit *u, struct dw_ab
 	if (!t->dense)
 		qsort(t->list.at, t->list.nr, sizeof(*t->list.at), by_code);
 	return more;
-}
-
-static u32 shape_of(const struct dw_unit *u)
-{
-	return (u32)(u->version << 8 | u->addr_size << 4 | u->off_size);
 }
 
 const struct dw_abbrevs *dw_abbrevs_of(struct dw_file *f, struct dw_unit *u)
@@ -452,10 +461,10 @@ const struct dw_abbrevs *dw_abbrevs_of(struct dw_file *f, struct dw_unit *u)
 	return f->abbrevs.at[got];
 }
 
-const struct dw_abbrev *dw_abbrev_find(const struct dw_abbrevs *t, u64 code)
+const struct dw_abbrev *dw_abbrev_search(const struct dw_abbrevs *t, u64 code)
 {
-	if (likely(t->dense))
-		return likely(code - 1 < t->list.nr) ? &t->list.at[code - 1] : NULL;
+	if (t->dense)
+		return NULL;
 	struct dw_abbrev key = { .code = code };
 	return t->list.nr ? bsearch(&key, t->list.at, t->list.nr, sizeof(key), by_code) : NULL;
 }
@@ -679,10 +688,11 @@ static const struct dw_abbrev *first_abbrev(struct dw_file *f, const struct dw_u
 					    struct dw_abbrevs *own)
 {
 	struct bytes b = dw_cursor(f, DWSEC_ABBREV, u->abbrev_offset);
+	need_form_sizes(f, u);
 	for (int more = 1; more > 0;) {
 		const u8 *before = b.at;
 		own->list.nr = own->specs.nr = 0;
-		more = read_abbrev(own, u, &b);
+		more = read_abbrev(f, own, u, &b);
 		if (!dw_step(f, (u64)(b.at - before)))
 			return NULL;
 		if (more > 0 && own->list.at[0].code == code)
