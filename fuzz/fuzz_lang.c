@@ -141,6 +141,7 @@ static void compile(const char *text, bool stap)
 				 .stap = stap,
 				 .allow_unsafe = true,
 				 .callbacks = true,
+				 .end_here = true,
 				 .machine = "x86_64",
 				 .dump_ast = &dump,
 				 .dump_types = &dump,
@@ -150,9 +151,10 @@ static void compile(const char *text, bool stap)
 	/* Whoever is refused is told why, once. */
 	if (err && err != -ENOMEM && d.nr_errors != 1)
 		abort();
-	if (!err)
-		vec_for_each (&p.codes, c)
-			check_code(&p, c);
+	/* An end block that is run here has no code. */
+	for (u32 i = 0; !err && i < p.probes.nr; i++)
+		if (!p.probes.at[i].here)
+			check_code(&p, &p.codes.at[p.probes.at[i].code]);
 	diag_render(&d, "p", false, &said);
 	program_done(&p);
 	strbuf_done(&dump);

@@ -102,7 +102,7 @@ static int attach_range(struct attached *a, const struct attach_range *r, struct
 	case PROGRAM_SIGNAL: {
 		/* Loaded now, so that nothing is refused at the end. */
 		const struct load_kind kind = { .type = BPF_PROG_TYPE_RAW_TRACEPOINT };
-		return min(loaded_code(a->loaded, r->probe, &kind, d), 0);
+		return r->probe->here ? 0 : min(loaded_code(a->loaded, r->probe, &kind, d), 0);
 	}
 	}
 	return -EINVAL;
@@ -252,19 +252,25 @@ void attach_close(struct attached *a)
 	a->btf_data = NULL;
 }
 
-int attach_run(struct loaded *l, enum program_provider provider, const char *name, struct diag *d)
+int attach_run_one(struct loaded *l, const struct program_probe *probe, struct diag *d)
 {
 	const struct load_kind kind = { .type = BPF_PROG_TYPE_RAW_TRACEPOINT };
+	int prog = loaded_code(l, probe, &kind, d);
+	if (prog < 0)
+		return prog;
+	u32 status;
+	int rc = bpfsys_test_run(prog, &status);
+	return rc ? diag_error(d, rc, "cannot run %s: %s", probe->text, strerror(-rc)) : 0;
+}
+
+int attach_run(struct loaded *l, enum program_provider provider, const char *name, struct diag *d)
+{
 	vec_for_each (&l->program->probes, probe) {
 		if (probe->provider != provider || (name && strcmp(name, probe->name)))
 			continue;
-		int prog = loaded_code(l, probe, &kind, d);
-		if (prog < 0)
-			return prog;
-		u32 status;
-		int rc = bpfsys_test_run(prog, &status);
+		int rc = attach_run_one(l, probe, d);
 		if (rc)
-			return diag_error(d, rc, "cannot run %s: %s", probe->text, strerror(-rc));
+			return rc;
 	}
 	return 0;
 }

@@ -46,7 +46,9 @@ void attach_report_missed(const struct attached *a, struct diag *d);
 /* Takes them off again. */
 void attach_close(struct attached *a);
 
-/* Runs the codes of all probes of a kind (BEGIN, END, SIGNAL with this name) here and now, in their order. */
+/* Runs the code of a probe (BEGIN, END, SIGNAL) here and now. */
+int attach_run_one(struct loaded *l, const struct program_probe *probe, struct diag *d) must_check;
+/* Those of all probes of a kind and with this name (NULL: any), in their order. */
 int attach_run(struct loaded *l, enum program_provider provider, const char *name,
 	       struct diag *d) must_check;
 /* Makes the iterators go through all there is. */

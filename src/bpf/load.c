@@ -107,11 +107,10 @@ static int make_map(struct loaded *l, u32 i, struct diag *d)
 static int write_facts(struct loaded *l)
 {
 	int i = program_map_of(l->program, PROGRAM_MAP_FACTS);
+	l->start_ns = clock_ns(CLOCK_BOOTTIME);
 	if (i < 0)
 		return 0;
-	struct timespec now;
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	struct program_facts f = { .start_ns = (u64)now.tv_sec * NS_PER_SEC + (u64)now.tv_nsec };
+	struct program_facts f = { .start_ns = l->start_ns };
 	const u32 zero = 0;
 	return bpfsys_map_update(l->maps[i], &zero, &f, 0);
 }

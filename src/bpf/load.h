@@ -41,6 +41,7 @@ struct loaded {
 	s32 pid; /* probes that happen in a task are only for this process; 0: all. Set after loaded_open() */
 	struct cgroup_place cgroup; /* and only for tasks in it or below; id 0: all. Set as pid */
 	u32 nr_cpus; /* possible ones */
+	u64 start_ns; /* CLOCK_BOOTTIME */
 	u64 verify_ns; /* spent in loading */
 };
 

@@ -235,6 +235,32 @@ void map_rows_done(struct map_rows *r)
 	*r = (struct map_rows){ 0 };
 }
 
+int map_get(const struct program_map *m, int fd, u32 nr_cpus, bool first, const void *key,
+	    void *value)
+{
+	if (!is_percpu(m->type))
+		return bpfsys_map_lookup(fd, key, value);
+	_cleanup_free_ u8 *raw = malloc(lookup_size(m, nr_cpus));
+	int rc = raw ? bpfsys_map_lookup(fd, key, raw) : -ENOMEM;
+	if (!rc && first)
+		memcpy(value, raw, m->value_size);
+	else if (!rc)
+		map_value_join(m->value, raw, nr_cpus, value);
+	return rc;
+}
+
+int map_put(const struct program_map *m, int fd, u32 nr_cpus, const void *key, const void *value)
+{
+	if (!is_percpu(m->type))
+		return bpfsys_map_update(fd, key, value, BPF_ANY);
+	_cleanup_free_ u8 *raw = calloc(1, lookup_size(m, nr_cpus));
+	int rc = raw ? bpfsys_map_lookup(fd, key, raw) : -ENOMEM;
+	if (rc && rc != -ENOENT)
+		return rc;
+	memcpy(raw, value, m->value_size);
+	return bpfsys_map_update(fd, key, raw, BPF_ANY);
+}
+
 int map_zero(const struct program_map *m, int fd, u32 nr_cpus)
 {
 	struct map_rows r;

@@ -45,6 +45,16 @@ void map_rows_json(const struct map_rows *r, const struct value_style *s, const 
 void map_value_text(const struct value_style *s, const struct program_type *t, const void *value,
 		    u64 div, struct strbuf *to);
 
+/*
+ * One value: of a per-CPU map what the CPUs have together, or with first what the first of them has. -ENOENT: no such key. The map is not
+ * changed by anybody else meanwhile.
+ */
+int map_get(const struct program_map *m, int fd, u32 nr_cpus, bool first, const void *key,
+	    void *value) must_check;
+/* The same; of a per-CPU map the first CPU's is written, those of others stay. */
+int map_put(const struct program_map *m, int fd, u32 nr_cpus, const void *key,
+	    const void *value) must_check;
+
 /* All keys, or all values to zero. */
 int map_clear(const struct program_map *m, int fd, u32 nr_cpus) must_check;
 int map_zero(const struct program_map *m, int fd, u32 nr_cpus) must_check;

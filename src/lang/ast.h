@@ -74,8 +74,8 @@ struct node {
 		struct map *map;
 		const struct builtin *builtin;
 		const struct program_field *field; /* MEMBER */
-		u32 action; /* CALL: number of the action that was made */
 	};
+	u32 action; /* CALL that is run here: number of its action */
 };
 
 /* A variable of one probe. */

@@ -22,6 +22,8 @@ struct builtin {
 	/* AGGREGATE: adds the arguments to the value at the address in register `at`, of one CPU. */
 	void (*add)(struct lower *l, struct node *n, int at);
 	const char *summary;
+	/* Of a function with output: a new action (struct program_action), whose record lower() sends, and interpret_call.c, too; negative: no memory. */
+	s64 (*action)(struct lower *l, struct node *n);
 };
 
 struct builtin_group {
@@ -40,6 +42,8 @@ extern const struct builtin_group builtins_task, builtins_aggregate, builtins_ou
 	builtins_probe, builtins_map, builtins_search, builtins_string, builtins_type,
 	builtins_series, builtins_kernel;
 
+/* The numbers in a print of a map, which are the first fields of its record: top, div. */
+void output_print_numbers(const struct checker *c, const struct node *n, s64 *ret);
 /* Buckets of a histogram with 2^bits of them for each power of two, and the code that adds one value to it. */
 u32 aggregate_hist_buckets(u32 bits);
 void aggregate_add_hist(struct lower *l, struct node *value, int at, u32 bits);

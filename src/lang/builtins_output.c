@@ -59,37 +59,43 @@ static s64 action_of(struct lower *l, struct node *n, enum program_action_kind k
 	return lower_action(l, n, kind, types, nr);
 }
 
-static struct value formatted(struct lower *l, struct node *n, enum program_action_kind kind,
-			      u8 stream)
+static s64 format_action(struct lower *l, struct node *n, enum program_action_kind kind, u8 stream)
 {
 	s64 action = action_of(l, n, kind, n->list->next);
 	if (action < 0)
-		return value_imm(0);
+		return action;
 	l->program->actions.at[action].format = n->list->text;
 	l->program->actions.at[action].stream = stream;
-	send_values(l, (u32)action, n->list->next, false);
-	return value_imm(0);
+	return action;
 }
 
-static struct value lower_printf(struct lower *l, struct node *n)
+static s64 printf_action(struct lower *l, struct node *n)
 {
-	return formatted(l, n, PROGRAM_PRINTF, 0);
+	return format_action(l, n, PROGRAM_PRINTF, 0);
 }
-static struct value lower_errorf(struct lower *l, struct node *n)
+static s64 errorf_action(struct lower *l, struct node *n)
 {
-	return formatted(l, n, PROGRAM_PRINTF, 2);
+	return format_action(l, n, PROGRAM_PRINTF, 2);
 }
-static struct value lower_warnf(struct lower *l, struct node *n)
+static s64 warnf_action(struct lower *l, struct node *n)
 {
-	return formatted(l, n, PROGRAM_PRINTF, 1);
+	return format_action(l, n, PROGRAM_PRINTF, 1);
 }
-static struct value lower_system(struct lower *l, struct node *n)
+static s64 system_action(struct lower *l, struct node *n)
 {
-	return formatted(l, n, PROGRAM_SYSTEM, 0);
+	return format_action(l, n, PROGRAM_SYSTEM, 0);
 }
-static struct value lower_cat(struct lower *l, struct node *n)
+static s64 cat_action(struct lower *l, struct node *n)
 {
-	return formatted(l, n, PROGRAM_CAT, 0);
+	return format_action(l, n, PROGRAM_CAT, 0);
+}
+
+static struct value lower_formatted(struct lower *l, struct node *n)
+{
+	s64 action = n->builtin->action(l, n);
+	if (action >= 0)
+		send_values(l, (u32)action, n->list->next, false);
+	return value_imm(0);
 }
 
 static const struct program_type *check_exit(struct checker *c, struct node *n)
@@ -97,11 +103,15 @@ static const struct program_type *check_exit(struct checker *c, struct node *n)
 	return !n->nr || check_number(c, n->list) ? &type_void : NULL;
 }
 
+static s64 exit_action(struct lower *l, struct node *n)
+{
+	return lower_action(l, n, PROGRAM_EXIT, (const struct program_type *[]){ &type_s64 }, 1);
+}
+
 /* Nothing of the block runs after it. */
 static struct value lower_exit(struct lower *l, struct node *n)
 {
-	s64 action =
-		lower_action(l, n, PROGRAM_EXIT, (const struct program_type *[]){ &type_s64 }, 1);
+	s64 action = exit_action(l, n);
 	if (action < 0)
 		return value_imm(0);
 	struct lower_record r;
@@ -253,9 +263,9 @@ static const struct program_type *check_print(struct checker *c, struct node *n)
 	return &type_void;
 }
 
-static void send_map_action(struct lower *l, struct node *n, enum program_action_kind kind,
-			    struct node *map, s64 first, s64 second)
+static s64 map_action(struct lower *l, struct node *n, enum program_action_kind kind)
 {
+	struct node *map = n->list;
 	const struct program_type *types[] = { &type_s64, &type_s64, NULL };
 	bool print = kind == PROGRAM_PRINT_MAP, one = print && map->nr;
 	if (one)
@@ -266,42 +276,68 @@ static void send_map_action(struct lower *l, struct node *n, enum program_action
 						     : print ? 2
 							     : 0);
 	if (action < 0)
-		return;
-	struct lower_record r;
-	struct place key = { 0 };
-	if (one)
-		key = lower_map_key(l, map);
+		return action;
 	l->program->actions.at[action].map = map->map->number;
 	for (struct node *o = map->next; print && o; o = o->next)
 		if (is_options(o))
 			(void)take_options(l->check, o, &l->program->actions.at[action]);
+	return action;
+}
+
+void output_print_numbers(const struct checker *c, const struct node *n, s64 *ret)
+{
+	const struct node *a = n->list->next;
+	ret[0] = ret[1] = 0;
+	for (int i = 0; i < 2 && a && !is_options(a); i++, a = a->next)
+		(void)!check_constant(c, a, &ret[i]);
+}
+
+/* The first fields are two numbers. */
+static void send_map_action(struct lower *l, struct node *n)
+{
+	s64 action = n->builtin->action(l, n);
+	if (action < 0)
+		return;
+	const struct program_type *t = &l->program->actions.at[action].record;
+	struct node *map = n->list;
+	bool print = t->nr >= 2, one = t->nr > 2;
+	s64 numbers[2];
+	struct lower_record r;
+	struct place key = { 0 };
+	output_print_numbers(l->check, n, numbers);
+	if (one)
+		key = lower_map_key(l, map);
 	lower_record_begin(l, (u32)action, true, &r);
-	if (print) {
-		lower_store(l, value_imm(first), &type_s64, r.fields, &type_s64);
-		lower_store(l, value_imm(second), &type_s64, place_at(r.fields, 8), &type_s64);
-	}
+	for (s32 i = 0; print && i < 2; i++)
+		lower_store(l, value_imm(numbers[i]), &type_s64, place_at(r.fields, i * 8),
+			    &type_s64);
 	if (one)
 		lower_copy(l, place_at(r.fields, 16), key, type_room(map->map->key));
 	lower_record_end(l, &r);
 }
 
+/* Of a map, or of a row of one that is no number; else a value is printed. */
+static bool prints_map(const struct node *n)
+{
+	const struct node *a = n->c ? n->c : n->list;
+	return a->kind == NODE_MAP && (!a->nr || is_picture(a->map->value));
+}
+
+static s64 print_action(struct lower *l, struct node *n)
+{
+	return prints_map(n) ? map_action(l, n, PROGRAM_PRINT_MAP)
+			     : action_of(l, n, PROGRAM_PRINT, n->c ? n->c : n->list);
+}
+
 static struct value lower_print(struct lower *l, struct node *n)
 {
-	struct node *a = n->c ? n->c : n->list;
-	bool picture = a->kind == NODE_MAP && is_picture(a->map->value);
-	if (a->kind == NODE_MAP && (!a->nr || picture)) {
-		s64 top = 0, div = 0;
-		if (a->next && !is_options(a->next)) {
-			(void)!check_constant(l->check, a->next, &top);
-			if (a->next->next && !is_options(a->next->next))
-				(void)!check_constant(l->check, a->next->next, &div);
-		}
-		send_map_action(l, n, PROGRAM_PRINT_MAP, a, top, div);
+	if (prints_map(n)) {
+		send_map_action(l, n);
 		return value_imm(0);
 	}
-	s64 action = action_of(l, n, PROGRAM_PRINT, a);
+	s64 action = print_action(l, n);
 	if (action >= 0)
-		send_values(l, (u32)action, a, false);
+		send_values(l, (u32)action, n->c ? n->c : n->list, false);
 	return value_imm(0);
 }
 
@@ -317,15 +353,19 @@ static const struct program_type *check_whole_map(struct checker *c, struct node
 	return a->map->value ? &type_void : NULL;
 }
 
-static struct value lower_clear(struct lower *l, struct node *n)
+static s64 clear_action(struct lower *l, struct node *n)
 {
-	send_map_action(l, n, PROGRAM_CLEAR, n->list, 0, 0);
-	return value_imm(0);
+	return map_action(l, n, PROGRAM_CLEAR);
 }
 
-static struct value lower_zero_map(struct lower *l, struct node *n)
+static s64 zero_action(struct lower *l, struct node *n)
 {
-	send_map_action(l, n, PROGRAM_ZERO, n->list, 0, 0);
+	return map_action(l, n, PROGRAM_ZERO);
+}
+
+static struct value lower_whole_map(struct lower *l, struct node *n)
+{
+	send_map_action(l, n);
 	return value_imm(0);
 }
 
@@ -338,15 +378,22 @@ static const struct program_type *check_time(struct checker *c, struct node *n)
 	return &type_void;
 }
 
-static struct value lower_time(struct lower *l, struct node *n)
+static s64 time_action(struct lower *l, struct node *n)
 {
 	s64 action =
 		lower_action(l, n, PROGRAM_TIME, (const struct program_type *[]){ &type_u64 }, 1);
+	if (action >= 0)
+		l->program->actions.at[action].format = n->nr ? n->list->text : "%H:%M:%S\n";
+	return action;
+}
+
+static struct value lower_time(struct lower *l, struct node *n)
+{
+	s64 action = time_action(l, n);
 	if (action < 0)
 		return value_imm(0);
 	struct lower_record r;
 	int now = ir_reg(l->ir);
-	l->program->actions.at[action].format = n->nr ? n->list->text : "%H:%M:%S\n";
 	ir_call(l->ir, now, HELPER_KTIME_BOOT, 0, NULL);
 	lower_record_begin(l, (u32)action, false, &r);
 	lower_store(l, value_of(now), &type_u64, r.fields, &type_u64);
@@ -411,18 +458,24 @@ static struct value lower_join(struct lower *l, struct node *n)
 }
 
 static const struct builtin rows[] = {
-	{ "printf", 1, BUILTIN_ANY, 0, check_printf, lower_printf, NULL, "prints by a format" },
-	{ "errorf", 1, BUILTIN_ANY, 0, check_printf, lower_errorf, NULL, "prints an error" },
-	{ "warnf", 1, BUILTIN_ANY, 0, check_printf, lower_warnf, NULL, "prints a warning" },
-	{ "print", 1, 4, 0, check_print, lower_print, NULL, "prints a value or a map" },
-	{ "clear", 1, 1, 0, check_whole_map, lower_clear, NULL, "removes all keys of a map" },
-	{ "zero", 1, 1, 0, check_whole_map, lower_zero_map, NULL, "sets all values of a map to 0" },
-	{ "exit", 0, 1, 0, check_exit, lower_exit, NULL, "ends the script" },
-	{ "time", 0, 1, 0, check_time, lower_time, NULL, "prints the time of day" },
-	{ "join", 1, 2, 0, check_join, lower_join, NULL, "prints an array of strings" },
-	{ "cat", 1, BUILTIN_ANY, 0, check_printf, lower_cat, NULL, "prints a file" },
-	{ "system", 1, BUILTIN_ANY, BUILTIN_UNSAFE, check_printf, lower_system, NULL,
-	  "runs a command" },
+	{ "printf", 1, BUILTIN_ANY, 0, check_printf, lower_formatted, NULL, "prints by a format",
+	  printf_action },
+	{ "errorf", 1, BUILTIN_ANY, 0, check_printf, lower_formatted, NULL, "prints an error",
+	  errorf_action },
+	{ "warnf", 1, BUILTIN_ANY, 0, check_printf, lower_formatted, NULL, "prints a warning",
+	  warnf_action },
+	{ "print", 1, 4, 0, check_print, lower_print, NULL, "prints a value or a map", print_action },
+	{ "clear", 1, 1, 0, check_whole_map, lower_whole_map, NULL, "removes all keys of a map",
+	  clear_action },
+	{ "zero", 1, 1, 0, check_whole_map, lower_whole_map, NULL, "sets all values of a map to 0",
+	  zero_action },
+	{ "exit", 0, 1, 0, check_exit, lower_exit, NULL, "ends the script", exit_action },
+	{ "time", 0, 1, 0, check_time, lower_time, NULL, "prints the time of day", time_action },
+	{ "join", 1, 2, 0, check_join, lower_join, NULL, "prints an array of strings", NULL },
+	{ "cat", 1, BUILTIN_ANY, 0, check_printf, lower_formatted, NULL, "prints a file",
+	  cat_action },
+	{ "system", 1, BUILTIN_ANY, BUILTIN_UNSAFE, check_printf, lower_formatted, NULL,
+	  "runs a command", system_action },
 };
 
 const struct builtin_group builtins_output = { rows, ARRAY_SIZE(rows) };

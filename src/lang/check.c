@@ -293,10 +293,10 @@ static const struct program_type *check_unary(struct checker *c, struct node *n)
 	if (n->op == TOKEN_NOT)
 		return &type_bool;
 	bool is_long = t->is_signed && t->size == 8 && !check_is_literal(n->a);
-	/* As bpftrace 0.27: bits of what is shorter, and of numbers that are written, have no sign. */
-	return n->op == TOKEN_SUB || is_long ? &type_s64
-	       : t->kind == PROGRAM_INT	     ? type_int(t->size, false)
-					     : &type_u64;
+	/* As bpftrace 0.27: bits of what is shorter, and of numbers that are written, have no sign. SystemTap has signed numbers only. */
+	return n->op == TOKEN_SUB || is_long || c->in->stap ? &type_s64
+	       : t->kind == PROGRAM_INT			    ? type_int(t->size, false)
+							    : &type_u64;
 }
 
 static const struct program_type *compare_type(struct checker *c, struct node *n)

@@ -6,6 +6,7 @@
 #include "lang/dump.h"
 #include "lang/emit.h"
 #include "lang/import.h"
+#include "lang/interpret_plan.h"
 #include "lang/lower.h"
 #include "lang/parse.h"
 #include "lang/stap_parse.h"
@@ -134,6 +135,14 @@ static int lower_one(struct compiler *c, struct probe_block *b, u32 point, u32 c
 	int err = check_point(&c->check, b, point);
 	if (err)
 		return err;
+	if (l.probe->provider == PROGRAM_END && c->in->end_here && b->nr_points == 1) {
+		err = interpret_plan(&l, b);
+		c->program->probes.at[point].here = err > 0;
+		if (err) {
+			c->program->probes.at[point].code = code;
+			return min(err, 0);
+		}
+	}
 	set_function(c, &c->program->probes.at[point]);
 	ir_init(ir, &c->program->arena);
 	c->program->probes.at[point].code = code;
@@ -162,6 +171,8 @@ static int lower_all(struct compiler *c)
 
 static void done_one(struct compiler *c, u32 i)
 {
+	if (!c->irs[i].arena) /* nothing was lowered */
+		return;
 	ir_done(&c->irs[i]);
 	for (struct lower_callback *cb = c->callbacks[i]; cb; cb = cb->next)
 		ir_done(&cb->ir);
@@ -246,6 +257,13 @@ static int emit_one(struct compiler *c, u32 i, const struct program_probe *p)
 	struct program_code *code = vec_push(&c->program->codes);
 	if (!code)
 		return -ENOMEM;
+	if (p->here) {
+		struct strbuf *dumps[] = { c->in->dump_ir, c->in->dump_bpf };
+		for (size_t d = 0; d < ARRAY_SIZE(dumps); d++)
+			if (dumps[d])
+				strbuf_printf(dumps[d], "%s\n  (not run in the kernel)\n", p->text);
+		return 0;
+	}
 	if (c->in->dump_ir)
 		strbuf_printf(c->in->dump_ir, "%s\n", p->text);
 	int err = emit_functions(c, i, code);
@@ -319,6 +337,7 @@ struct lang_tree *tree_keep(struct program *p, const struct checker *c)
 				     .len = c->in->len,
 				     .params = params,
 				     .nr_params = c->in->nr_params,
+				     .stap = c->in->stap,
 				     .allow_unsafe = true };
 	t->script = *c->script;
 	t->check = *c;

@@ -10,7 +10,7 @@
  *	lower                       for each attach point: tree to IR (ir.h), records, maps (lower_*.c)
  *	registers, emit             IR to eBPF
  *	builtins_*                  a row for each function and value of the language: its type, its code
- *	interpret                   the tree run here, to compare with
+ *	interpret_*                 the tree run here: end blocks, and to compare with
  */
 #pragma once
 
@@ -66,6 +66,7 @@ struct lang_input {
 	u64 time_ns; /* for tests: 0 */
 	bool stap; /* the script is in the language of SystemTap */
 	bool allow_unsafe;
+	bool end_here; /* whoever runs the program runs end blocks with lang_interpret(), where that can */
 	bool callbacks; /* whoever loads the program passes on program.btf and program_code.funcs: else loops over maps are refused */
 	/* What the passes made is appended, where it is not NULL: for -d. */
 	struct strbuf *dump_ast, *dump_types, *dump_ir, *dump_bpf;

@@ -1,36 +1,16 @@
 #include "lang/interpret.h"
 
 #include "lang/builtin.h"
-#include "lang/check_impl.h"
+#include "lang/interpret_impl.h"
 #include "lang/token.h"
 #include "lang/tree.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { STEPS_MAX = 1 << 20 };
+enum { STEPS_MAX = 1 << 20, STEPS_ASKED = 1 << 14, BYTES_MAX = 1 << 20 };
 
-/* A number, or bytes as they are in memory, type_room() of them. */
-struct ivalue {
-	s64 number;
-	u8 *bytes;
-};
-
-struct interpreter {
-	struct checker check;
-	const struct program *program;
-	const struct interpret_ops *ops;
-	void *ctx;
-	struct arena arena; /* of bytes */
-	u32 steps;
-	bool returned, broken, continued;
-	bool left; /* a function of the script has returned */
-	int err;
-};
-
-static struct ivalue eval(struct interpreter *in, struct node *n);
-
-static u8 *make_bytes(struct interpreter *in, u32 size)
+u8 *interpret_bytes(struct interpreter *in, u32 size)
 {
 	u8 *p = arena_zalloc(&in->arena, max(size, 8u));
 	if (!p)
@@ -39,8 +19,8 @@ static u8 *make_bytes(struct interpreter *in, u32 size)
 }
 
 /* The value as it is kept in memory, as one of type t. */
-static void store(struct interpreter *in, struct ivalue v, const struct program_type *from, u8 *to,
-		  const struct program_type *t)
+void interpret_store(struct interpreter *in, struct ivalue v, const struct program_type *from,
+		     u8 *to, const struct program_type *t)
 {
 	if (in->err || !to)
 		return;
@@ -52,8 +32,8 @@ static void store(struct interpreter *in, struct ivalue v, const struct program_
 		for (u32 i = 0; i < t->nr; i++) {
 			struct ivalue m = { .bytes = v.bytes + from->fields[i].offset };
 			memcpy(&m.number, m.bytes, 8);
-			store(in, m, from->fields[i].type, to + t->fields[i].offset,
-			      t->fields[i].type);
+			interpret_store(in, m, from->fields[i].type, to + t->fields[i].offset,
+					t->fields[i].type);
 		}
 		return;
 	}
@@ -71,25 +51,26 @@ static struct ivalue load(struct interpreter *in, const u8 *from, const struct p
 		memcpy(&v.number, from, 8);
 		return v;
 	}
-	v.bytes = make_bytes(in, type_room(t));
+	v.bytes = interpret_bytes(in, type_room(t));
 	if (v.bytes)
 		memcpy(v.bytes, from, type_room(t));
 	return v;
 }
 
-static u8 *make_key(struct interpreter *in, struct node *n)
+u8 *interpret_key(struct interpreter *in, struct node *n)
 {
 	const struct program_type *t = n->map->key;
-	u8 *key = make_bytes(in, n->nr ? type_room(t) : 8);
+	u8 *key = interpret_bytes(in, n->nr ? type_room(t) : 8);
 	u32 i = 0;
 	for (struct node *k = n->list; k && !in->err; k = k->next, i++) {
 		const struct program_type *kt = n->nr == 1 ? t : t->fields[i].type;
-		store(in, eval(in, k), k->type, key + (n->nr == 1 ? 0 : t->fields[i].offset), kt);
+		interpret_store(in, interpret_eval(in, k), k->type,
+				key + (n->nr == 1 ? 0 : t->fields[i].offset), kt);
 	}
 	return key;
 }
 
-static int map_get(struct interpreter *in, const struct map *m, const u8 *key, u8 *value)
+int interpret_get(struct interpreter *in, const struct map *m, const u8 *key, u8 *value)
 {
 	int err = in->err ? in->err : in->ops->get(in->ctx, m->number, key, value);
 	if (err && err != -ENOENT)
@@ -97,7 +78,18 @@ static int map_get(struct interpreter *in, const struct map *m, const u8 *key, u
 	return err;
 }
 
-static void map_put(struct interpreter *in, const struct map *m, const u8 *key, const u8 *value)
+/* Of all CPUs. */
+static int interpret_read(struct interpreter *in, const struct map *m, const u8 *key, u8 *value)
+{
+	if (!in->ops->read)
+		return interpret_get(in, m, key, value);
+	int err = in->err ? in->err : in->ops->read(in->ctx, m->number, key, value);
+	if (err && err != -ENOENT)
+		in->err = err;
+	return err;
+}
+
+void interpret_put(struct interpreter *in, const struct map *m, const u8 *key, const u8 *value)
 {
 	if (!in->err)
 		in->err = in->ops->put(in->ctx, m->number, key, value);
@@ -106,143 +98,26 @@ static void map_put(struct interpreter *in, const struct map *m, const u8 *key, 
 static struct ivalue get_map(struct interpreter *in, struct node *n)
 {
 	const struct program_type *t = n->map->value;
-	u8 *key = make_key(in, n), *value = make_bytes(in, type_room(t));
+	u8 *key = interpret_key(in, n), *value = interpret_bytes(in, type_room(t));
 	if (in->err)
 		return (struct ivalue){ 0 };
-	if (map_get(in, n->map, key, value))
+	if (interpret_get(in, n->map, key, value))
 		memset(value, 0, type_room(t));
 	return load(in, value, t);
 }
 
-static u8 *text_of(struct interpreter *in, struct node *n)
-{
-	struct ivalue v = eval(in, n);
-	return in->err ? NULL : v.bytes;
-}
-
-/* The first bytes of a string, zero behind. */
-static s64 compare_bytes(struct interpreter *in, struct node *n)
-{
-	u32 len = (u32)n->number;
-	u8 *a = make_bytes(in, len + 8), *b = make_bytes(in, len + 8);
-	const struct node *na = n->list, *nb = na->next;
-	u8 *ta = text_of(in, n->list), *tb = text_of(in, n->list->next);
-	if (in->err || na->type->kind != PROGRAM_STRING || nb->type->kind != PROGRAM_STRING) {
-		in->err = in->err ? in->err : -ENOTSUP;
-		return 0;
-	}
-	memcpy(a, ta, min(len, type_room(na->type)));
-	memcpy(b, tb, min(len, type_room(nb->type)));
-	for (u32 i = 0; i < len; i++)
-		if (a[i] != b[i])
-			return a[i] - b[i];
-	return 0;
-}
-
-static struct ivalue made_text(struct interpreter *in, struct node *n)
-{
-	struct ivalue v = { .bytes = make_bytes(in, type_room(n->type)) };
-	u8 *a = text_of(in, n->list);
-	u32 room = type_room(n->type), len = 0;
-	if (in->err)
-		return v;
-	u32 most = min(room - 1, type_room(n->list->type) - 1);
-	if (!strcmp(n->text, "strcap"))
-		most = min(most, (u32)n->number);
-	while (len < most && a[len]) {
-		v.bytes[len] = a[len];
-		len++;
-	}
-	if (!strcmp(n->text, "str_concat")) {
-		u8 *b = text_of(in, n->list->next);
-		u32 size = type_room(n->list->next->type);
-		for (u32 i = 0; !in->err && i < size - 1 && b[i] && len < room - 1; i++)
-			v.bytes[len++] = b[i];
-	}
-	return v;
-}
-
-/* Functions of strings; false: not one of them. */
-static bool eval_text_call(struct interpreter *in, struct node *n, struct ivalue *ret)
-{
-	if (!strcmp(n->text, "strlen")) {
-		u8 *s = text_of(in, n->list);
-		ret->number = s ? (s64)strnlen((char *)s, type_room(n->list->type)) : 0;
-		return true;
-	}
-	if (!strcmp(n->text, "memcmp")) {
-		ret->number = compare_bytes(in, n);
-		return true;
-	}
-	if (!strcmp(n->text, "strstr") || !strcmp(n->text, "strcontains")) {
-		u8 *s = text_of(in, n->list);
-		const char *hit = s ? strstr((char *)s, n->list->next->text) : NULL;
-		bool where = n->type->kind == PROGRAM_INT;
-		ret->number = !where ? hit != NULL : hit ? hit - (const char *)s : -1;
-		return true;
-	}
-	if (!strcmp(n->text, "strcap") || !strcmp(n->text, "str_concat")) {
-		*ret = made_text(in, n);
-		return true;
-	}
-	if (!strncmp(n->text, "is_", 3) && strcmp(n->text, "is_err")) {
-		ret->number = n->number;
-		return true;
-	}
-	return false;
-}
-
-static struct ivalue eval_call(struct interpreter *in, struct node *n)
-{
-	struct ivalue v = { 0 };
-	struct node *m = n->list;
-	if (!strcmp(n->text, "has_key") || !strcmp(n->text, "delete")) {
-		u8 *key = make_key(in, m), *value = make_bytes(in, type_room(m->map->value));
-		if (in->err)
-			return v;
-		if (!m->nr) {
-			map_put(in, m->map, key, value);
-			v.number = 1;
-			return v;
-		}
-		v.number = !map_get(in, m->map, key, value);
-		if (v.number && *n->text == 'd' && !in->err)
-			in->err = in->ops->remove(in->ctx, m->map->number, key);
-		return v;
-	}
-	if (!strcmp(n->text, "strncmp")) {
-		struct ivalue a = eval(in, m), b = eval(in, m->next);
-		u32 room = min(type_room(m->type), type_room(m->next->type));
-		if (!in->err)
-			v.number = memcmp(a.bytes, b.bytes, min((u64)n->number, (u64)room)) != 0;
-		return v;
-	}
-	if (!strcmp(n->text, "bswap")) {
-		u64 x = (u64)eval(in, m).number;
-		v.number = n->type->size == 8	? (s64)__builtin_bswap64(x)
-			   : n->type->size == 4 ? (s64)__builtin_bswap32((u32)x)
-			   : n->type->size == 2 ? (s64)__builtin_bswap16((u16)x)
-						: (s64)x;
-		return v;
-	}
-	if (eval_text_call(in, n, &v))
-		return v;
-	in->err = -ENOTSUP;
-	return v;
-}
-
 static bool same_text(struct interpreter *in, struct node *n)
 {
-	struct ivalue a = eval(in, n->a), b = eval(in, n->b);
+	struct ivalue a = interpret_eval(in, n->a), b = interpret_eval(in, n->b);
 	if (n->a->type->kind != PROGRAM_STRING) {
 		const struct program_type *t =
 			type_join(&in->arena, n->a->type, n->b->type, false, false);
-		u8 *x = make_bytes(in, t ? type_room(t) : 8);
-		u8 *y = make_bytes(in, t ? type_room(t) : 8);
+		u8 *x = interpret_bytes(in, t ? type_room(t) : 8);
+		u8 *y = interpret_bytes(in, t ? type_room(t) : 8);
 		if (!t || in->err)
 			return false;
-		store(in, a, n->a->type, x, t);
-		store(in, b, n->b->type, y, t);
+		interpret_store(in, a, n->a->type, x, t);
+		interpret_store(in, b, n->b->type, y, t);
 		return !memcmp(x, y, type_room(t));
 	}
 	return !in->err && !strncmp((char *)a.bytes, (char *)b.bytes,
@@ -259,14 +134,14 @@ static s64 eval_binary(struct interpreter *in, struct node *n)
 {
 	s64 r = 0;
 	if (n->op == TOKEN_LAND || n->op == TOKEN_LOR) {
-		bool first = eval(in, n->a).number != 0;
+		bool first = interpret_eval(in, n->a).number != 0;
 		if (first == (n->op == TOKEN_LOR))
 			return first;
-		return eval(in, n->b).number != 0;
+		return interpret_eval(in, n->b).number != 0;
 	}
 	if (!type_is_scalar(n->a->type))
 		return same_text(in, n) == (n->op == TOKEN_EQ);
-	s64 a = eval(in, n->a).number, b = eval(in, n->b).number;
+	s64 a = interpret_eval(in, n->a).number, b = interpret_eval(in, n->b).number;
 	if (n->type->kind == PROGRAM_POINTER) {
 		bool left = n->a->type->kind == PROGRAM_POINTER;
 		a = left ? a : scaled(n->b->type, a);
@@ -283,30 +158,30 @@ static s64 eval_unary(struct interpreter *in, struct node *n)
 		in->err = -ENOTSUP;
 		return 0;
 	}
-	s64 a = eval(in, n->a).number;
+	s64 a = interpret_eval(in, n->a).number;
 	a = n->op == TOKEN_SUB ? (s64)(0 - (u64)a) : n->op == TOKEN_TILDE ? ~a : !a;
 	return check_fit(a, n->type);
 }
 
 static struct ivalue eval_ternary(struct interpreter *in, struct node *n)
 {
-	struct ivalue a = eval(in, n->a);
+	struct ivalue a = interpret_eval(in, n->a);
 	struct node *taken = a.number ? n->b : n->c;
-	struct ivalue v = taken ? eval(in, taken) : a;
-	if (in->err || type_is_scalar(n->type) || !taken)
+	struct ivalue v = taken ? interpret_eval(in, taken) : a;
+	if (in->err || type_is_scalar(n->type) || n->type->kind == PROGRAM_VOID || !taken)
 		return v;
-	struct ivalue to = { .bytes = make_bytes(in, type_room(n->type)) };
-	store(in, v, taken->type, to.bytes, n->type);
+	struct ivalue to = { .bytes = interpret_bytes(in, type_room(n->type)) };
+	interpret_store(in, v, taken->type, to.bytes, n->type);
 	return to;
 }
 
 static struct ivalue eval_tuple(struct interpreter *in, struct node *n)
 {
-	struct ivalue v = { .bytes = make_bytes(in, type_room(n->type)) };
+	struct ivalue v = { .bytes = interpret_bytes(in, type_room(n->type)) };
 	u32 i = 0;
 	for (struct node *e = n->list; e && !in->err; e = e->next, i++)
-		store(in, eval(in, e), e->type, v.bytes + n->type->fields[i].offset,
-		      n->type->fields[i].type);
+		interpret_store(in, interpret_eval(in, e), e->type,
+				v.bytes + n->type->fields[i].offset, n->type->fields[i].type);
 	return v;
 }
 
@@ -314,8 +189,8 @@ static struct ivalue eval_tuple(struct interpreter *in, struct node *n)
 static struct ivalue eval_element(struct interpreter *in, struct node *n)
 {
 	const struct program_type *t = n->a->type;
-	struct ivalue a = eval(in, n->a), v = { 0 };
-	u64 i = (u64)eval(in, n->b).number;
+	struct ivalue a = interpret_eval(in, n->a), v = { 0 };
+	u64 i = (u64)interpret_eval(in, n->b).number;
 	u32 nr = t->kind == PROGRAM_STRING ? t->size : t->nr;
 	if (!in->err && !type_is_scalar(n->type))
 		in->err = -ENOTSUP;
@@ -328,7 +203,7 @@ static struct ivalue eval_element(struct interpreter *in, struct node *n)
 
 static struct ivalue eval_member(struct interpreter *in, struct node *n)
 {
-	struct ivalue a = eval(in, n->a);
+	struct ivalue a = interpret_eval(in, n->a);
 	if (n->a->type->kind != PROGRAM_TUPLE)
 		in->err = in->err ? in->err : -ENOTSUP;
 	return in->err ? a : load(in, a.bytes + n->field->offset, n->type);
@@ -339,7 +214,7 @@ static struct ivalue eval_index(struct interpreter *in, struct node *n)
 	s64 nr;
 	if (n->a->type->kind == PROGRAM_STRING || n->a->type->kind == PROGRAM_ARRAY)
 		return eval_element(in, n);
-	struct ivalue a = eval(in, n->a);
+	struct ivalue a = interpret_eval(in, n->a);
 	if (n->a->type->kind != PROGRAM_TUPLE || !check_constant(&in->check, n->b, &nr))
 		in->err = in->err ? in->err : -ENOTSUP;
 	if (in->err)
@@ -351,12 +226,12 @@ static s64 eval_step(struct interpreter *in, struct node *n)
 {
 	s64 by = n->op == TOKEN_INC ? 1 : -1, old, new;
 	if (n->a->kind == NODE_MAP) {
-		u8 *key = make_key(in, n->a), value[8] = { 0 };
-		(void)map_get(in, n->a->map, key, value);
+		u8 *key = interpret_key(in, n->a), value[8] = { 0 };
+		(void)interpret_get(in, n->a->map, key, value);
 		memcpy(&old, value, 8);
 		new = (s64)((u64)old + (u64)by);
 		memcpy(value, &new, 8);
-		map_put(in, n->a->map, key, value);
+		interpret_put(in, n->a->map, key, value);
 		return n->number ? new : old;
 	}
 	struct var *v = n->a->var;
@@ -366,24 +241,29 @@ static s64 eval_step(struct interpreter *in, struct node *n)
 	return n->number ? new : old;
 }
 
-static s64 eval_read(struct interpreter *in, struct node *n)
+/* The number that an aggregate of all CPUs is. */
+static s64 aggregate_number(const struct program_type *t, const u8 *value)
 {
-	const struct program_type *t = n->map->value;
-	s64 v[2] = { 0 };
-	u8 *key = make_key(in, n), *value = make_bytes(in, type_room(t));
-	if (in->err || map_get(in, n->map, key, value))
-		return 0;
+	s64 v[2] = { 0 }, r = 0;
 	memcpy(v, value, min(type_room(t), 16u));
 	if (t->kind != PROGRAM_AVG)
 		return v[0];
-	s64 r = 0;
 	(void)!check_fold(TOKEN_DIV, v[0], v[1], t->is_signed, &r);
 	return r;
 }
 
+static s64 eval_read(struct interpreter *in, struct node *n)
+{
+	const struct program_type *t = n->map->value;
+	u8 *key = interpret_key(in, n), *value = interpret_bytes(in, type_room(t));
+	if (in->err || interpret_read(in, n->map, key, value))
+		return 0;
+	return aggregate_number(t, value);
+}
+
 static struct ivalue eval_text(struct interpreter *in, const struct node *n)
 {
-	struct ivalue v = { .bytes = make_bytes(in, type_room(n->type)) };
+	struct ivalue v = { .bytes = interpret_bytes(in, type_room(n->type)) };
 	if (v.bytes)
 		strncpy((char *)v.bytes, n->text, type_room(n->type) - 1);
 	return v;
@@ -394,15 +274,15 @@ static void run(struct interpreter *in, struct node *n);
 static void clear_var(struct interpreter *in, struct var *v)
 {
 	v->value = 0;
-	if (!type_is_scalar(v->type))
-		v->bytes = make_bytes(in, type_room(v->type));
+	if (!type_is_scalar(v->type) && v->bytes)
+		memset(v->bytes, 0, type_room(v->type));
 }
 
 static struct ivalue eval_block(struct interpreter *in, struct node *n)
 {
 	for (struct node *s = n->list; s && !in->err; s = s->next) {
 		if (!s->next && s->kind == NODE_EXPR)
-			return eval(in, s->a);
+			return interpret_eval(in, s->a);
 		run(in, s);
 	}
 	return (struct ivalue){ 0 };
@@ -417,12 +297,12 @@ static struct ivalue eval_inline(struct interpreter *in, struct node *n)
 		clear_var(in, n->a->var);
 	run(in, n->b);
 	in->left = false;
-	return n->a ? eval(in, n->a) : (struct ivalue){ 0 };
+	return n->a ? interpret_eval(in, n->a) : (struct ivalue){ 0 };
 }
 
 static struct ivalue eval_cast(struct interpreter *in, struct node *n)
 {
-	struct ivalue v = eval(in, n->a), to = { 0 };
+	struct ivalue v = interpret_eval(in, n->a), to = { 0 };
 	if (in->err)
 		return to;
 	if (type_is_scalar(n->type)) {
@@ -431,23 +311,28 @@ static struct ivalue eval_cast(struct interpreter *in, struct node *n)
 		to.number = check_fit(v.number, n->type);
 		return to;
 	}
-	to.bytes = make_bytes(in, type_room(n->type));
+	to.bytes = interpret_bytes(in, type_room(n->type));
 	if (in->err)
 		return to;
 	if (n->type->kind == PROGRAM_ARRAY)
 		memcpy(to.bytes, &v.number, n->type->size);
 	else
-		store(in, v, n->a->type, to.bytes, n->type);
+		interpret_store(in, v, n->a->type, to.bytes, n->type);
 	return to;
 }
 
-static struct ivalue eval(struct interpreter *in, struct node *n)
+static void count_step(struct interpreter *in)
+{
+	in->steps++;
+	if (!in->ops->go_on && in->steps > STEPS_MAX)
+		in->err = -ELOOP;
+	else if (in->ops->go_on && !(in->steps % STEPS_ASKED) && !in->ops->go_on(in->ctx))
+		in->err = -EINTR;
+}
+
+static struct ivalue eval_node(struct interpreter *in, struct node *n)
 {
 	struct ivalue v = { 0 };
-	if (in->err || ++in->steps > STEPS_MAX) {
-		in->err = in->err ? in->err : -ELOOP;
-		return v;
-	}
 	if (type_is_scalar(n->type) && check_constant(&in->check, n, &v.number))
 		return v;
 	switch (n->kind) {
@@ -459,7 +344,8 @@ static struct ivalue eval(struct interpreter *in, struct node *n)
 			return load(in, n->var->bytes, n->var->type);
 		return v;
 	case NODE_MAP: return get_map(in, n);
-	case NODE_CALL: return eval_call(in, n);
+	case NODE_IDENT:
+	case NODE_CALL: return interpret_call(in, n);
 	case NODE_UNARY: v.number = eval_unary(in, n); return v;
 	case NODE_BINARY: v.number = eval_binary(in, n); return v;
 	case NODE_TERNARY: return eval_ternary(in, n);
@@ -473,6 +359,19 @@ static struct ivalue eval(struct interpreter *in, struct node *n)
 	case NODE_STEP: v.number = eval_step(in, n); return v;
 	default: in->err = -ENOTSUP; return v;
 	}
+}
+
+struct ivalue interpret_eval(struct interpreter *in, struct node *n)
+{
+	struct ivalue v = { 0 };
+	if (!in->err)
+		count_step(in);
+	if (in->err)
+		return v;
+	in->depth++;
+	v = eval_node(in, n);
+	in->depth--;
+	return v;
 }
 
 static void add_word(u8 *at, u32 index, u64 by)
@@ -509,12 +408,12 @@ static void add_extreme(u8 *at, const struct program_type *t, s64 v)
 static void aggregate(struct interpreter *in, struct node *target, struct node *call)
 {
 	const struct program_type *t = target->map->value;
-	u8 *key = make_key(in, target), *at = make_bytes(in, type_room(t));
+	u8 *key = interpret_key(in, target), *at = interpret_bytes(in, type_room(t));
 	if (in->err)
 		return;
-	if (map_get(in, target->map, key, at))
+	if (interpret_get(in, target->map, key, at))
 		memset(at, 0, type_room(t));
-	s64 v = call->nr ? eval(in, call->list).number : 1;
+	s64 v = call->nr ? interpret_eval(in, call->list).number : 1;
 	switch (t->kind) {
 	case PROGRAM_COUNT:
 	case PROGRAM_SUM: add_word(at, 0, (u64)v); break;
@@ -536,7 +435,7 @@ static void aggregate(struct interpreter *in, struct node *target, struct node *
 		break;
 	default: in->err = -ENOTSUP;
 	}
-	map_put(in, target->map, key, at);
+	interpret_put(in, target->map, key, at);
 }
 
 static void set_var(struct interpreter *in, struct var *v, struct ivalue x,
@@ -546,9 +445,7 @@ static void set_var(struct interpreter *in, struct var *v, struct ivalue x,
 		v->value = (u64)check_fit(x.number, v->type);
 		return;
 	}
-	u8 *to = make_bytes(in, type_room(v->type));
-	store(in, x, from, to, v->type);
-	v->bytes = to;
+	interpret_store(in, x, from, v->bytes, v->type);
 }
 
 static void assign(struct interpreter *in, struct node *n)
@@ -558,7 +455,7 @@ static void assign(struct interpreter *in, struct node *n)
 		aggregate(in, n->a, n->b);
 		return;
 	}
-	struct ivalue b = eval(in, n->b);
+	struct ivalue b = interpret_eval(in, n->b);
 	if (in->err)
 		return;
 	if (n->a->kind == NODE_VAR && n->op != TOKEN_ASSIGN) {
@@ -582,9 +479,9 @@ static void assign(struct interpreter *in, struct node *n)
 			in->err = -ENOTSUP;
 		b.number = r;
 	}
-	u8 *value = make_bytes(in, type_room(t)), *key = make_key(in, n->a);
-	store(in, b, n->op == TOKEN_ASSIGN ? n->b->type : t, value, t);
-	map_put(in, n->a->map, key, value);
+	u8 *value = interpret_bytes(in, type_room(t)), *key = interpret_key(in, n->a);
+	interpret_store(in, b, n->op == TOKEN_ASSIGN ? n->b->type : t, value, t);
+	interpret_put(in, n->a->map, key, value);
 }
 
 /* Whether the loop goes on after its body. */
@@ -598,7 +495,7 @@ static bool run_body(struct interpreter *in, struct node *body)
 
 static void run_range(struct interpreter *in, struct node *n)
 {
-	s64 from = eval(in, n->a).number, end = eval(in, n->b).number;
+	s64 from = interpret_eval(in, n->a).number, end = interpret_eval(in, n->b).number;
 	for (s64 i = from; i < end && !in->err; i++) {
 		n->var->value = (u64)i;
 		if (!run_body(in, n->c))
@@ -606,13 +503,57 @@ static void run_range(struct interpreter *in, struct node *n)
 	}
 }
 
+struct each {
+	struct interpreter *in;
+	struct node *loop;
+};
+
+/* 1: enough. */
+static int run_row(void *arg, const void *key)
+{
+	struct each *e = arg;
+	struct interpreter *in = e->in;
+	const struct map *m = e->loop->a->map;
+	const struct program_type *t = e->loop->var->type, *from = m->value;
+	u8 *row = e->loop->var->bytes, *value = interpret_bytes(in, type_room(from));
+	if (in->err)
+		return 1;
+	/* It may have been deleted by an earlier round. */
+	if (interpret_read(in, m, key, value))
+		return in->err != 0;
+	memcpy(row + t->fields[0].offset, key, type_room(m->key));
+	if (type_is_aggregate(from)) {
+		s64 number = aggregate_number(from, value);
+		memcpy(row + t->fields[1].offset, &number, sizeof(number));
+	} else {
+		memcpy(row + t->fields[1].offset, value, type_room(from));
+	}
+	return !run_body(in, e->loop->c);
+}
+
+static void run_each(struct interpreter *in, struct node *n)
+{
+	struct each e = { .in = in, .loop = n };
+	if (!in->ops->each) {
+		in->err = -ENOTSUP;
+		return;
+	}
+	int err = in->ops->each(in->ctx, n->a->map->number, run_row, &e);
+	if (err && !in->err)
+		in->err = err;
+}
+
 static void run(struct interpreter *in, struct node *n)
 {
 	s64 times;
 	if (in->err || in->returned || in->left || in->broken || in->continued)
 		return;
-	if (++in->steps > STEPS_MAX)
-		in->err = -ELOOP;
+	count_step(in);
+	/* Between statements nothing is kept but variables. */
+	if (!in->depth && in->arena.total_bytes > BYTES_MAX) {
+		arena_done(&in->arena);
+		arena_init(&in->arena);
+	}
 	switch (n->kind) {
 	case NODE_BLOCK:
 		for (struct node *s = n->list; s; s = s->next)
@@ -621,19 +562,19 @@ static void run(struct interpreter *in, struct node *n)
 	case NODE_ASSIGN: assign(in, n); break;
 	case NODE_LET:
 		if (n->b)
-			set_var(in, n->a->var, eval(in, n->b), n->b->type);
+			set_var(in, n->a->var, interpret_eval(in, n->b), n->b->type);
 		else
 			clear_var(in, n->a->var);
 		break;
-	case NODE_EXPR: (void)eval(in, n->a); break;
+	case NODE_EXPR: (void)interpret_eval(in, n->a); break;
 	case NODE_IF:
-		if (eval(in, n->a).number)
+		if (interpret_eval(in, n->a).number)
 			run(in, n->b);
 		else if (n->c)
 			run(in, n->c);
 		break;
 	case NODE_WHILE:
-		while (!in->err && eval(in, n->a).number && run_body(in, n->b))
+		while (!in->err && interpret_eval(in, n->a).number && run_body(in, n->b))
 			;
 		break;
 	case NODE_UNROLL:
@@ -642,15 +583,16 @@ static void run(struct interpreter *in, struct node *n)
 				;
 		break;
 	case NODE_RANGE: run_range(in, n); break;
+	case NODE_FOR_MAP: run_each(in, n); break;
 	case NODE_RETURN:
 		if (n->number) {
 			if (n->b)
-				set_var(in, n->b->var, eval(in, n->a), n->a->type);
+				set_var(in, n->b->var, interpret_eval(in, n->a), n->a->type);
 			in->left = true;
 			break;
 		}
 		if (n->a)
-			(void)eval(in, n->a);
+			(void)interpret_eval(in, n->a);
 		in->returned = true;
 		break;
 	case NODE_BREAK: in->broken = true; break;
@@ -667,29 +609,45 @@ static struct probe_block *find_block(const struct script *s, u32 probe)
 	return NULL;
 }
 
+static int prepare(struct interpreter *in, struct lang_tree *t, struct probe_block *b, u32 probe,
+		   struct diag *d)
+{
+	in->check.in = &t->in;
+	in->check.script = &t->script;
+	in->check.diag = d;
+	/* The nodes of a block for one point only have its types already. */
+	int err = b->nr_points > 1 ? check_point(&in->check, b, probe) : 0;
+	if (err)
+		return err;
+	arena_init(&in->arena);
+	arena_init(&in->vars);
+	for (struct var *v = b->vars; v; v = v->next) {
+		v->value = 0;
+		v->bytes = type_is_scalar(v->type)
+				   ? NULL
+				   : arena_zalloc(&in->vars, max(type_room(v->type), 8u));
+		if (!type_is_scalar(v->type) && !v->bytes)
+			in->err = -ENOMEM;
+	}
+	return 0;
+}
+
 int lang_interpret(const struct program *p, u32 probe, const struct interpret_ops *ops, void *ctx,
 		   struct diag *d)
 {
 	struct lang_tree *t = p->tree;
-	struct interpreter in = { .check = t->check, .program = p, .ops = ops, .ctx = ctx };
+	struct interpreter in = {
+		.check = t->check, .program = p, .probe = probe, .ops = ops, .ctx = ctx
+	};
 	struct probe_block *b = find_block(&t->script, probe);
-	if (!b)
-		return -EINVAL;
-	in.check.in = &t->in;
-	in.check.script = &t->script;
-	in.check.diag = d;
-	int err = check_point(&in.check, b, probe);
+	int err = b ? prepare(&in, t, b, probe, d) : -EINVAL;
 	if (err)
 		return err;
-	arena_init(&in.arena);
-	for (struct var *v = b->vars; v; v = v->next) {
-		v->value = 0;
-		v->bytes = type_is_scalar(v->type) ? NULL : make_bytes(&in, type_room(v->type));
-	}
-	if (!b->predicate || eval(&in, b->predicate).number)
+	if (!b->predicate || interpret_eval(&in, b->predicate).number)
 		run(&in, b->body);
 	for (struct var *v = b->vars; v; v = v->next)
 		v->bytes = NULL;
 	arena_done(&in.arena);
+	arena_done(&in.vars);
 	return in.err;
 }

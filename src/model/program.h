@@ -197,6 +197,7 @@ struct program_probe {
 	u64 offset, number;
 	bool per_second;
 	bool is_glob;
+	bool here; /* END: the script's tree is run (lang/interpret.h), the code is empty */
 	u32 code;
 	u32 btf_id; /* FENTRY, FEXIT, ITER: resolved by lang where the types were at hand; 0: by name */
 	u32 span_start, span_len; /* in the script */

@@ -286,6 +286,7 @@ int program_compile(struct program_compile *c, struct lang_input *in, struct pro
 {
 	in->ops = &ops;
 	in->ctx = c;
+	in->end_here = true;
 	in->callbacks = true; /* the loader makes the types that callbacks need */
 	if (strstr(in->text, "BPFTRACE_HAVE_BTF"))
 		(void)!read_types(c);

@@ -7,6 +7,7 @@
 #include "bpf/metrics.h"
 #include "bpf/ring.h"
 #include "session/http.h"
+#include "session/program_end.h"
 #include "session/program_follow.h"
 #include "session/program_lines.h"
 
@@ -317,6 +318,31 @@ static void discard_rest(struct program_state *r)
 		(void)!ring_drain(&r->control, discard, NULL);
 }
 
+/* End probes in their order, here where that is possible. */
+static int run_end(struct program_state *r)
+{
+	struct program_end end = {
+		.actions = &r->actions,
+		.loaded = &r->loaded,
+		.flush = r->opts->flush,
+		.flush_ctx = r->opts->ctx,
+	};
+	for (u32 i = 0; i < r->program->probes.nr; i++) {
+		const struct program_probe *p = &r->program->probes.at[i];
+		if (p->provider != PROGRAM_END)
+			continue;
+		int rc = p->here ? program_end_run(&end, i, r->diag)
+				 : attach_run_one(&r->loaded, p, r->diag);
+		if (!rc)
+			rc = drain(r);
+		if (rc)
+			return rc;
+	}
+	if (end.signal && !r->command.signal)
+		r->command.signal = end.signal;
+	return 0;
+}
+
 static int finish(struct program_state *r)
 {
 	/* What was sent before the end is handled; what comes while probes go, one after the other, is not wanted. */
@@ -328,7 +354,7 @@ static int finish(struct program_state *r)
 	discard_rest(r);
 	s32 status = r->actions.status;
 	r->actions.exit = false;
-	int rc = run_codes(r, PROGRAM_END, NULL);
+	int rc = run_end(r);
 	r->result->status = status ? status : r->actions.status;
 	if (!rc && !r->opts->no_final_maps && !r->program->config.no_final_maps) {
 		bool any = program_map_of(r->program, PROGRAM_MAP_USER) >= 0;

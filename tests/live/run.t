@@ -26,6 +26,21 @@ is "$(prints 'BEGIN { printf("a"); } BEGIN { printf("b"); } END { printf("c\n");
 is "$(prints 'BEGIN { @a[1] = 10; @a[2] = 20; for ($kv : @a) { @s += $kv.1; } for ($i : 0..1000) { @r += $i; } printf("%d %d\n", @s, @r); exit(); }' |
 	head -1)" "30 499500" "loops over a map and over a range: callbacks"
 
+# end blocks run here: no verifier follows their loops, and loops over maps go by the printed order
+is "$(prints 'BEGIN { exit(); } END { $i = 0; $s = 0; while ($i < 300) { $j = 0; while ($j < 1000) { @n[$j % 3] = $j; $s += 1; $j++; } $i++; }
+	printf("%d\n", $s); for ($kv : @n) { for ($o : @n) { printf("%d", $kv.0 * 10 + $o.0); } } clear(@n); @n[7] = 1; @c = count(); print(@c); }' | tr '\n' ' ')" \
+	"300000 111210212220120@c: 1 @c: 1 @n[7]: 1 " "an end block of 300,000 rounds, loops in order, clear() at once"
+is "$(prints 'BEGIN { @c[1] = count(); @c[1] = count(); @a = avg(4); @a = avg(8); exit(); } END { @c[1] = count(); $n = (int64)@a;
+	for ($kv : @c) { printf("%d=%d\n", $kv.0, $kv.1); } printf("%d %d %d %s\n", $n, len(@c), has_key(@c, 2), "x"); clear(@c); clear(@a); }' | tr '\n' ' ' | cut -d' ' -f1-5)" \
+	"1=3 6 1 0 x" "an end block reads and adds to what all CPUs counted"
+is "$(prints 'BEGIN { exit(); } END { printf("%d\n", pid > 0); } END { exit(3); } END { print("never"); }' | head -1)" 1 "what only the kernel knows runs there, in its order"
+"$SONDE" run -e 'END { printf("here\n"); $i = 0; while ($i < 20000) { $i++; printf("%64d\n", $i); } while (1) { @x++; } }' >out.txt 2>err.txt &
+pid=$!
+wait_until grep -q here out.txt
+kill -TERM $pid
+wait $pid
+like "$(cat err.txt)" "end was interrupted" "an end block that never ends can be interrupted"
+
 # the same as bpftrace 0.17 prints, called by its name; in guests that takes it 5 s each
 ln -s "$SONDE" bpftrace
 same() {

@@ -7,9 +7,11 @@ static int work(void *ctx)
 {
 	struct program p;
 	struct diag d;
-	struct lang_input in = {
-		.text = ctx, .len = strlen(ctx), .callbacks = true, .machine = "x86_64"
-	};
+	struct lang_input in = { .text = ctx,
+				 .len = strlen(ctx),
+				 .callbacks = true,
+				 .end_here = true,
+				 .machine = "x86_64" };
 	diag_init(&d);
 	int err = lang_compile(&in, &p, &d);
 	program_done(&p);

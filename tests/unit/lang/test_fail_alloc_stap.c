@@ -7,9 +7,12 @@ static int work(void *ctx)
 {
 	struct program p;
 	struct diag d;
-	struct lang_input in = {
-		.text = ctx, .len = strlen(ctx), .callbacks = true, .machine = "x86_64", .stap = true
-	};
+	struct lang_input in = { .text = ctx,
+				 .len = strlen(ctx),
+				 .callbacks = true,
+				 .end_here = true,
+				 .machine = "x86_64",
+				 .stap = true };
 	diag_init(&d);
 	int err = lang_compile(&in, &p, &d);
 	program_done(&p);

@@ -58,6 +58,7 @@ static int compile(const char *text, bool stap, struct strbuf *tree, struct strb
 				 .stap = stap,
 				 .time_ns = 1000,
 				 .callbacks = true,
+				 .end_here = true,
 				 .dump_ast = tree };
 	diag_init(&d);
 	int err = lang_compile(&in, &p, &d);
