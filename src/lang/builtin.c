@@ -7,7 +7,7 @@
 static const struct builtin_group *const groups[] = {
 	&builtins_task, &builtins_probe,  &builtins_aggregate, &builtins_output,
 	&builtins_map,	&builtins_text,	  &builtins_search,    &builtins_string,
-	&builtins_type, &builtins_series, &builtins_kernel,
+	&builtins_type, &builtins_series, &builtins_kernel,    &builtins_debug,
 };
 
 const struct builtin *builtin_find(const char *name)

@@ -69,12 +69,11 @@ is "$((lines + ${lost:-0}))" 3000 "S0-111: printed ($lines) and lost (${lost:-0}
 [ "${lost:-0}" -gt 0 ]
 ok $? "S0-111: a full ring is reported"
 
-# Programs of others write there, too: what bpf_trace_printk() leaves is followed as it comes.
-if ! needs_or_skip "S0-110: output through ftrace" python3; then
-	exits 0 "S0-110: output of BPF programs through ftrace is followed" \
-		timeout 60 "$SONDE" ftrace stream -e bpf_trace:bpf_trace_printk -- python3 "$SONDE_SRC/tests/live/trace_printk.py" "$me %d" 42
-	like "$out" "bpf_trace_printk: +$me 42\$" "S0-110: with its text" || diag "$err"
-fi
+# What a script sends there is formatted by the kernel, and followed like any event.
+exits 0 "S0-110: output through ftrace is followed" timeout 60 "$SONDE" ftrace stream -e bpf_trace:bpf_trace_printk -- \
+	"$SONDE" run -q -e 'begin { @s = "text"; debugf("'$me' %d|%5u|%x %s\n", -5, 42, (uint8)255, @s); }'
+like "$out" "bpf_trace_printk: +$me -5\|   42\|ff text\$" "S0-110: with its text and numbers" || diag "$err"
+exits 1 "S0-110: what the kernel cannot format is refused" "$SONDE" run -e 'begin { debugf("%.3d\n", 1); }'
 
 # ---- the code ---------------------------------------------------------------------------------------------------------------------
 "$SONDE" run -d bpf -e 'begin { @x = 5; printf("%d\n", pid); }' >code.txt
