@@ -533,4 +533,38 @@ const struct counter_field counter_fields_number[] = {
 	{ 0 },
 };
 
+
+const struct counter_field counter_fields_by_device[] = {
+	{ "Read", "bytes", COUNTER_TOTAL, "read" },
+	{ "Write", "bytes", COUNTER_TOTAL, "written" },
+	{ "Sync", "bytes", COUNTER_TOTAL, "read and written while a program waited" },
+	{ "Async", "bytes", COUNTER_TOTAL, "read and written in the background" },
+	{ "Discard", "bytes", COUNTER_TOTAL, "discarded" },
+	{ "Total", "bytes", COUNTER_TOTAL, "all of it" },
+	{ 0 },
+};
+
+const struct counter_field counter_fields_health[] = {
+	{ "failing", "", COUNTER_GAUGE, "1: the disk says of itself that it is failing, or about to" },
+	{ "critical_warning", "", COUNTER_GAUGE, "NVMe: bits for low spare, temperature, reliability, read-only, backup of memory" },
+	{ "temperature", "celsius", COUNTER_GAUGE, "temperature of the disk" },
+	{ "spare", "%", COUNTER_GAUGE, "NVMe: spare blocks that are left" },
+	{ "spare_threshold", "%", COUNTER_GAUGE, "NVMe: with fewer it warns" },
+	{ "used", "%", COUNTER_GAUGE, "NVMe: part of its expected life that has passed; may exceed 100" },
+	{ "data_units_read", "512,000 bytes", COUNTER_TOTAL, "NVMe: read by the host" },
+	{ "data_units_written", "512,000 bytes", COUNTER_TOTAL, "NVMe: written by the host" },
+	{ "host_reads", "commands", COUNTER_TOTAL, "NVMe: read commands" },
+	{ "host_writes", "commands", COUNTER_TOTAL, "NVMe: write commands" },
+	{ "busy_minutes", "min", COUNTER_TOTAL, "NVMe: time the controller was busy with commands" },
+	{ "power_cycles", "", COUNTER_TOTAL, "how often it was switched on" },
+	{ "power_on_hours", "h", COUNTER_TOTAL, "how long it has been on" },
+	{ "unsafe_shutdowns", "", COUNTER_TOTAL, "NVMe: power was lost without warning" },
+	{ "media_errors", "", COUNTER_TOTAL, "NVMe: errors of the medium that could not be corrected" },
+	{ "error_log_entries", "", COUNTER_TOTAL, "NVMe: entries of the error log since it was made" },
+	{ "reallocated", "sectors", COUNTER_GAUGE, "ATA: sectors that were replaced by spare ones" },
+	{ "pending", "sectors", COUNTER_GAUGE, "ATA: sectors that could not be read and wait to be replaced" },
+	{ "uncorrectable", "sectors", COUNTER_GAUGE, "ATA: sectors that could not be read when the disk checked itself" },
+	{ "crc_errors", "", COUNTER_TOTAL, "ATA: errors between disk and host: mostly the cable" },
+	{ 0 },
+};
 /* clang-format on */

@@ -11,4 +11,5 @@ extern const struct counter_field counter_fields_stat[], counter_fields_meminfo[
 	counter_fields_io_stat[], counter_fields_cpu_stat[], counter_fields_swaps[],
 	counter_fields_locks[], counter_fields_count[], counter_fields_schedstat[],
 	counter_fields_file_nr[], counter_fields_statm[], counter_fields_pid_stat[],
-	counter_fields_status[], counter_fields_pid_io[], counter_fields_number[];
+	counter_fields_status[], counter_fields_pid_io[], counter_fields_number[],
+	counter_fields_by_device[], counter_fields_health[];

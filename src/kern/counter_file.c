@@ -257,6 +257,8 @@ int counter_file_parse(struct counter_file *f, const char *text, size_t len)
 static int read_all(struct counter_file *f)
 {
 	strbuf_reset(&f->text);
+	if (f->format->read)
+		return f->format->read(f->fd, &f->text);
 	for (;;) {
 		size_t room = max(f->text.cap - f->text.len, (size_t)READ_STEP + 1) - 1;
 		char *at = strbuf_room(&f->text, room);

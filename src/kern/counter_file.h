@@ -44,6 +44,7 @@ struct counter_format {
 	const char *about; /* what the file is */
 	void (*parse)(struct counter_file *f, const char *at, const char *end);
 	const struct counter_field *fields; /* ends with a NULL name; NULL: none is described */
+	int (*read)(int fd, struct strbuf *to); /* the text, where it is not what the file holds */
 };
 
 struct counter_file {

@@ -4,6 +4,7 @@
  */
 #include "kern/counter_fields.h"
 #include "kern/counter_file.h"
+#include "kern/disk_health.h"
 
 #include <string.h>
 
@@ -318,6 +319,18 @@ static void parse_assigned(struct counter_file *f, const char *at, const char *e
 	}
 }
 
+/* "8:0 Read 4096"; a last line has the total of all. */
+static void parse_by_device(struct counter_file *f, const char *at, const char *end)
+{
+	struct counter_word line, row, field, value;
+	while (next_line(&at, end, &line)) {
+		const char *p = line.at, *e = line.at + line.len;
+		if (counter_next_word(&p, e, &row) && counter_next_word(&p, e, &field) &&
+		    counter_next_word(&p, e, &value))
+			counter_put_word(f, row, field, value);
+	}
+}
+
 /* ---- short ones ---- */
 
 static void parse_loadavg(struct counter_file *f, const char *at, const char *end)
@@ -504,6 +517,7 @@ static const struct counter_format formats[] = {
 	{ "proc/*net/unix", "Unix sockets by type", parse_unix, counter_fields_unix },
 	{ "proc/pressure/*", "time that tasks lost waiting for a resource", parse_assigned, counter_fields_psi },
 	{ "sys/fs/cgroup/*.pressure", "time that tasks of a cgroup lost waiting for a resource", parse_assigned, counter_fields_psi },
+	{ "sys/fs/cgroup/*.io_service_bytes", "I/O of a cgroup by device, in bytes", parse_by_device, counter_fields_by_device },
 	{ "sys/fs/cgroup/*io.stat", "I/O of a cgroup by device", parse_assigned, counter_fields_io_stat },
 	{ "sys/fs/cgroup/*cpu.stat", "CPU time of a cgroup", parse_named, counter_fields_cpu_stat },
 	{ "sys/fs/cgroup/*.stat", "counters of a cgroup", parse_named, NULL },
@@ -519,6 +533,10 @@ static const struct counter_format formats[] = {
 	{ "proc/*/io", "I/O of a process", parse_named, counter_fields_pid_io },
 	{ "proc/sys/*", "a setting or state of the kernel", parse_number, counter_fields_number },
 	{ "sys/fs/cgroup/*", "a number of a cgroup", parse_number, counter_fields_number },
+	{ "sys/class/thermal/*", "a sensor of the machine", parse_number, counter_fields_number },
+	{ "sys/class/hwmon/*", "a sensor of the machine", parse_number, counter_fields_number },
+	{ "sys/devices/system/cpu/*", "a number of a CPU", parse_number, counter_fields_number },
+	{ "dev/*", "disk health (SMART)", parse_named, counter_fields_health, disk_health_read },
 	{ "*", "lines of words and numbers", parse_any, NULL },
 };
 /* clang-format on */
