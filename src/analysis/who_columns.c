@@ -163,6 +163,24 @@ static void cpu_percent(who_in *w, row_in *r, union cell *to)
 	to->f = 100 * per_second(w, delta) / 1e9;
 }
 
+/* Of a task that ended only the sum is known. */
+static double ticks_percent(who_in *w, row_in *r, u64 now, u64 before)
+{
+	if (r->t->parts & TASK_ENDED)
+		return NAN;
+	return 100 * per_second(w, ticks_ns(w, u64_less(now, before))) / 1e9;
+}
+
+static void user_percent(who_in *w, row_in *r, union cell *to)
+{
+	to->f = ticks_percent(w, r, r->t->user_ticks, r->before ? r->before->user_ticks : 0);
+}
+
+static void system_percent(who_in *w, row_in *r, union cell *to)
+{
+	to->f = ticks_percent(w, r, r->t->system_ticks, r->before ? r->before->system_ticks : 0);
+}
+
 static double age_seconds(who_in *w, row_in *r)
 {
 	return (double)u64_less(w->in.now->time_ns, ticks_ns(w, r->t->start_ticks)) / 1e9;
@@ -620,6 +638,10 @@ const struct who_column who_columns[] = {
 	{ "POLICY", "policy", "Scheduling Policy", CELL_STR, 6, .left = true, .ascending = true,
 	  .cell = policy },
 	{ "RTPRIO", "rt_priority", "Real-time Priority", CELL_NUMBER, 6, VALUE(U32, rt_priority) },
+	{ "%USR", "user_percent", "CPU Usage in user space", CELL_FLOAT, 5, 1, .adds = true,
+	  .cell = user_percent },
+	{ "%SYS", "system_percent", "CPU Usage in the kernel", CELL_FLOAT, 5, 1, .adds = true,
+	  .cell = system_percent },
 };
 
 const u32 who_nr_columns = ARRAY_SIZE(who_columns);

@@ -27,6 +27,8 @@ void what_done(struct what_engine *w)
 	forget_parts(w);
 	vec_for_each (&w->files, f)
 		counter_file_close(&f->file);
+	vec_for_each (&w->chosen, c)
+		what_rows_done(&c->listed);
 	what_events_close(w->events);
 	vec_free(&w->chosen);
 	vec_free(&w->files);
@@ -41,10 +43,15 @@ void what_done(struct what_engine *w)
 
 int what_choose(struct what_engine *w, const struct what_group *g, const char *rows)
 {
+	const struct what_group *other = g->instead ? what_group_find(g->instead) : NULL;
+	if (other && !sysroot_exists(w->root, g->unless))
+		g = other;
 	struct what_chosen *c = vec_push(&w->chosen);
 	if (!c)
 		return -ENOMEM;
-	*c = (struct what_chosen){ g, g->row_title ? rows : NULL };
+	if (g->only_rows && !rows)
+		rows = "all";
+	*c = (struct what_chosen){ .group = g, .rows = g->row_title ? rows : NULL };
 	return 0;
 }
 
@@ -79,18 +86,87 @@ static int find_file(const struct what_engine *w, const char *path)
 	return -ENOENT;
 }
 
-static int add_files(struct what_engine *w, const char *list)
+static int add_file(struct what_engine *w, const char *path)
+{
+	if (find_file(w, path) >= 0)
+		return 0;
+	struct what_file *f = vec_push(&w->files);
+	if (!f)
+		return -ENOMEM;
+	*f = (struct what_file){ 0 };
+	return counter_file_open(&f->file, w->root, path);
+}
+
+/* "sys/fs/cgroup/%s/cpu.stat" of one row; false: it is too long, or no path. */
+static bool path_of_row(const char *pattern, const struct what_row *row, char *to, size_t size)
+{
+	const char *with = row->path ? row->path : row->name, *at = strstr(pattern, "%s");
+	int n = snprintf(to, size, "%.*s%s%s", (int)(at - pattern), pattern, with, at + 2);
+	return n > 0 && (size_t)n < size;
+}
+
+/* The next of the names in "vda,total"; false: they have ended. */
+static bool next_row(const char **list, char *to, size_t size)
+{
+	while (**list) {
+		size_t len = strcspn(*list, ",");
+		bool fits = len && len < size;
+		if (fits) {
+			memcpy(to, *list, len);
+			to[len] = 0;
+		}
+		*list += len + ((*list)[len] == ',');
+		if (fits)
+			return true;
+	}
+	return false;
+}
+
+static bool is_several(const char *row)
+{
+	return !strcmp(row, "all") || !strcmp(row, "total");
+}
+
+/* One that is not in the list is what it is called. */
+static const struct what_row *row_named(const struct what_chosen *c, const struct what_row *one)
+{
+	vec_for_each (&c->listed.list, row)
+		if (!strcmp(row->name, one->name))
+			return row;
+	return one;
+}
+
+static int add_row_file(struct what_engine *w, const char *pattern, const struct what_row *row)
 {
 	char path[PATH_SIZE];
-	while (next_path(&list, path, sizeof(path))) {
-		if (find_file(w, path) >= 0)
+	return path_of_row(pattern, row, path, sizeof(path)) ? add_file(w, path) : 0;
+}
+
+static int add_row_files(struct what_engine *w, const struct what_chosen *c, const char *pattern)
+{
+	char name[PATH_SIZE];
+	const char *rows = c->rows ? c->rows : "total";
+	int err = 0;
+	while (!err && next_row(&rows, name, sizeof(name))) {
+		const struct what_row one = { .name = name };
+		if (!is_several(name)) {
+			err = add_row_file(w, pattern, row_named(c, &one));
 			continue;
-		struct what_file *f = vec_push(&w->files);
-		int err = f ? counter_file_open(&f->file, w->root, path) : -ENOMEM;
-		if (err)
-			return err;
+		}
+		vec_for_each (&c->listed.list, row)
+			if (!err)
+				err = add_row_file(w, pattern, row);
 	}
-	return 0;
+	return err;
+}
+
+static int add_files(struct what_engine *w, const struct what_chosen *c, const char *list)
+{
+	char path[PATH_SIZE];
+	int err = 0;
+	while (!err && next_path(&list, path, sizeof(path)))
+		err = strstr(path, "%s") ? add_row_files(w, c, path) : add_file(w, path);
+	return err;
 }
 
 static const char *files_of(const struct what_group *g, const struct what_column *c)
@@ -102,11 +178,65 @@ static int open_files(struct what_engine *w)
 {
 	vec_for_each (&w->chosen, chosen)
 		for (const struct what_column *c = chosen->group->columns; c->name; c++) {
-			int err = add_files(w, files_of(chosen->group, c));
+			int err = add_files(w, chosen, files_of(chosen->group, c));
 			if (err)
 				return err;
 		}
 	return 0;
+}
+
+/* ---- rows with files of their own ---- */
+
+static bool same_rows(const struct what_rows *a, const struct what_rows *b)
+{
+	if (a->list.nr != b->list.nr)
+		return false;
+	for (size_t i = 0; i < a->list.nr; i++) {
+		const struct what_row *l = &a->list.at[i], *r = &b->list.at[i];
+		if (strcmp(l->name, r->name) || !l->path != !r->path ||
+		    (l->path && strcmp(l->path, r->path)))
+			return false;
+	}
+	return true;
+}
+
+/* 1: they are others than before. */
+static int list_rows(struct what_engine *w)
+{
+	int changed = 0;
+	vec_for_each (&w->chosen, c) {
+		struct what_rows now = { 0 };
+		int err = c->group->list ? c->group->list(w->root, &now) : 0;
+		if (!err && !same_rows(&c->listed, &now)) {
+			struct what_rows old = c->listed;
+			c->listed = now;
+			now = old;
+			changed = 1;
+		}
+		what_rows_done(&now);
+		if (err)
+			return err;
+	}
+	return changed;
+}
+
+/* Files of rows that have gone are closed: those that are wanted keep what they know. */
+static int change_files(struct what_engine *w)
+{
+	__typeof__(w->files) old = w->files;
+	memset(&w->files, 0, sizeof(w->files));
+	int err = open_files(w);
+	for (size_t i = 0; i < old.nr; i++) {
+		int at = err ? -ENOENT : find_file(w, old.at[i].file.path);
+		if (at >= 0) {
+			struct what_file fresh = w->files.at[at];
+			w->files.at[at] = old.at[i];
+			old.at[i] = fresh;
+		}
+		counter_file_close(&old.at[i].file);
+	}
+	vec_free(&old);
+	return err;
 }
 
 /* true: the items of a file are not those of the reading before. */
@@ -129,6 +259,8 @@ struct row_choice {
 	const char *prefix;
 	bool (*in_total)(const char *row);
 	bool any;
+	const struct what_row *of; /* whose files %s stands for */
+	size_t nr_of;
 };
 
 static bool row_fits(const struct row_choice *r, const char *name)
@@ -156,6 +288,26 @@ static int bind_term(struct what_engine *w, u32 file, const struct row_choice *r
 	return 0;
 }
 
+static int bind_file(struct what_engine *w, const char *path, const struct row_choice *rows,
+		     const char *field, s8 sign)
+{
+	int at = find_file(w, path);
+	return at < 0 ? 0 : bind_term(w, (u32)at, rows, field, sign);
+}
+
+static int bind_path(struct what_engine *w, const char *path, const struct row_choice *of,
+		     const struct row_choice *rows, const char *field, s8 sign)
+{
+	char full[PATH_SIZE];
+	int err = 0;
+	if (!strstr(path, "%s"))
+		return bind_file(w, path, rows, field, sign);
+	for (size_t i = 0; i < of->nr_of && !err; i++)
+		if (path_of_row(path, &of->of[i], full, sizeof(full)))
+			err = bind_file(w, full, rows, field, sign);
+	return err;
+}
+
 /* "user+nice", "TCP/inuse-RAW/inuse". */
 static int bind_formula(struct what_engine *w, const char *files, const struct row_choice *rows,
 			const char *formula)
@@ -174,10 +326,8 @@ static int bind_formula(struct what_engine *w, const char *files, const struct r
 			*slash = 0;
 		const char *list = files;
 		while (next_path(&list, path, sizeof(path))) {
-			int at = find_file(w, path);
-			int err = at < 0 ? 0
-					 : bind_term(w, (u32)at, slash ? &other : rows,
-						     slash ? slash + 1 : field, sign);
+			int err = bind_path(w, path, rows, slash ? &other : rows,
+					    slash ? slash + 1 : field, sign);
 			if (err)
 				return err;
 		}
@@ -201,8 +351,21 @@ static int bind_cell(struct what_engine *w, const struct what_group *g,
 	return err;
 }
 
-static int add_part(struct what_engine *w, const struct what_group *g, const char *row)
+/* The rows whose files a part is computed from. */
+static void choose_files(const struct what_chosen *c, const struct what_row *one,
+			 struct row_choice *to)
 {
+	if (!c->group->list)
+		return;
+	bool total = !strcmp(one->name, "total");
+	to->any = true;
+	to->of = total ? c->listed.list.at : row_named(c, one);
+	to->nr_of = total ? c->listed.list.nr : 1;
+}
+
+static int add_part(struct what_engine *w, const struct what_chosen *chosen, const char *row)
+{
+	const struct what_group *g = chosen->group;
 	vec_for_each (&w->parts, known) /* -C 0,0: once */
 		if (known->group == g && !strcmp(known->row, row))
 			return 0;
@@ -218,6 +381,8 @@ static int add_part(struct what_engine *w, const struct what_group *g, const cha
 				   .any = total && !g->total_row };
 	if (!g->row_title && g->total_row)
 		rows = (struct row_choice){ .row = g->total_row, .prefix = "" };
+	const struct what_row one = { .name = p->row };
+	choose_files(chosen, &one, &rows);
 	for (const struct what_column *c = g->columns; c->name; c++) {
 		struct what_cell cell = { .column = c };
 		int err = bind_cell(w, g, &rows, &cell);
@@ -231,9 +396,21 @@ static int add_part(struct what_engine *w, const struct what_group *g, const cha
 	return 0;
 }
 
-/* All rows of the group's file that are to be shown, in the order of the file. */
-static int add_all_rows(struct what_engine *w, const struct what_group *g)
+static int add_listed_rows(struct what_engine *w, const struct what_chosen *c)
 {
+	int err = 0;
+	vec_for_each (&c->listed.list, row)
+		if (!err)
+			err = add_part(w, c, row->name);
+	return err;
+}
+
+/* All rows of the group's file that are to be shown, in the order of the file. */
+static int add_all_rows(struct what_engine *w, const struct what_chosen *c)
+{
+	const struct what_group *g = c->group;
+	if (g->list)
+		return add_listed_rows(w, c);
 	int at = find_file(w, g->files);
 	if (at < 0)
 		return 0;
@@ -246,7 +423,7 @@ static int add_all_rows(struct what_engine *w, const struct what_group *g)
 			idle = idle && !f->items.at[i].value;
 		if (!*row || (g->in_all && !g->in_all(row, idle)))
 			continue;
-		int err = add_part(w, g, row + skip);
+		int err = add_part(w, c, row + skip);
 		if (err)
 			return err;
 	}
@@ -255,26 +432,16 @@ static int add_all_rows(struct what_engine *w, const struct what_group *g)
 
 static int add_chosen(struct what_engine *w, const struct what_chosen *c)
 {
+	char row[PATH_SIZE];
+	int err = 0;
 	if (!c->group->row_title)
-		return add_part(w, c->group, "");
+		return add_part(w, c, "");
 	if (!c->rows)
-		return add_part(w, c->group, "total");
+		return add_part(w, c, "total");
 	const char *at = c->rows;
-	while (*at) {
-		char row[PATH_SIZE];
-		size_t len = strcspn(at, ",");
-		if (len && len < sizeof(row)) {
-			memcpy(row, at, len);
-			row[len] = 0;
-			int err = !strcmp(row, "all") ? add_all_rows(w, c->group)
-						      : add_part(w, c->group, row);
-			if (err)
-				return err;
-		}
-		at += len;
-		at += *at == ',';
-	}
-	return 0;
+	while (!err && next_row(&at, row, sizeof(row)))
+		err = !strcmp(row, "all") ? add_all_rows(w, c) : add_part(w, c, row);
+	return err;
 }
 
 /* ---- the series ---- */
@@ -401,12 +568,22 @@ static double growth(const struct what_engine *w, u32 first, u32 nr, bool since_
 	return known ? max(sum, 0.0) : NAN;
 }
 
-static double state(const struct what_engine *w, u32 first, u32 nr)
+static double state(const struct what_engine *w, const struct what_cell *c)
 {
-	double sum = 0;
-	for (u32 i = first; i < first + nr; i++)
-		sum += w->terms.at[i].sign * counter_item_number(item_of(w, &w->terms.at[i]));
-	return nr ? max(sum, 0.0) : NAN;
+	double sum = 0, most = 0;
+	for (u32 i = c->terms; i < c->terms + c->nr_terms; i++) {
+		double v = counter_item_number(item_of(w, &w->terms.at[i]));
+		sum += w->terms.at[i].sign * v;
+		most = i == c->terms ? v : max(most, v);
+	}
+	if (!c->nr_terms)
+		return NAN;
+	switch (c->column->total) {
+	case WHAT_MOST: return most;
+	case WHAT_MEAN: return sum / c->nr_terms;
+	case WHAT_SUM: break;
+	}
+	return max(sum, 0.0);
 }
 
 static double scale_of(const struct what_column *c)
@@ -421,7 +598,7 @@ static double value_of(const struct what_engine *w, const struct what_cell *c)
 	const struct what_column *column = c->column;
 	bool parts = column->how == WHAT_SHARE || column->how == WHAT_RATIO;
 	if (column->how == WHAT_GAUGE)
-		return state(w, c->terms, c->nr_terms) * scale_of(column);
+		return state(w, c) * scale_of(column);
 	double of = growth(w, c->terms, c->nr_terms, w->since_boot, parts);
 	if (!parts)
 		return w->seconds > 0 ? of * scale_of(column) / w->seconds : NAN;
@@ -465,14 +642,18 @@ static int add_row(struct what_engine *w)
 
 int what_read(struct what_engine *w)
 {
+	int others = list_rows(w);
+	int err = others > 0 ? change_files(w) : others;
+	if (err)
+		return err;
 	u64 now = clock_monotonic_ns();
-	bool changed = read_files(w);
+	bool changed = read_files(w) || others;
 	if (w->events)
 		what_events_read(w->events);
 	w->seconds = (double)(now - w->read_ns) / (double)NS_PER_SEC;
 	w->read_ns = now;
 	w->since_boot = false;
-	int err = changed ? make_parts(w) : 0;
+	err = changed ? make_parts(w) : 0;
 	return err ? err : add_row(w);
 }
 
@@ -489,29 +670,63 @@ int what_read_since_boot(struct what_engine *w)
 	return add_row(w);
 }
 
+/* Protocols that are not loaded; what a cgroup has only where a controller is enabled for it. */
+static bool may_be_missing(const struct what_file *f)
+{
+	return str_starts(f->file.path, "proc/net/") ||
+	       (f->err == -ENOENT && str_starts(f->file.path, "sys/fs/cgroup/"));
+}
+
 static void warn_unreadable(const struct what_engine *w, struct diag *d)
 {
+	vec_for_each (&w->chosen, c) {
+		if (c->group->list && !c->listed.list.nr)
+			diag_warn(d, "%s", c->group->none);
+		if (c->listed.cut)
+			diag_warn(d, "%s: only the first %d are shown", c->group->name,
+				  WHAT_ROWS_MAX);
+	}
 	vec_for_each (&w->files, f)
-		if (f->err && !str_starts(f->file.path, "proc/net/") && f->err != -ENOMEM)
+		if (f->err == -EOPNOTSUPP)
+			diag_warn(d, "'/%s': %s: not supported by device", f->file.path,
+				  f->file.format->about);
+		else if (f->err && !may_be_missing(f) && f->err != -ENOMEM)
 			diag_warn(d, "cannot read '/%s': %s", f->file.path, strerror(-f->err));
+}
+
+/* Something there must be to show, if only that a device has nothing to say. */
+static int check_readable(const struct what_engine *w, struct diag *d)
+{
+	size_t readable = w->events ? what_events_nr(w->events) : 0;
+	vec_for_each (&w->files, f)
+		readable += !f->err || f->err == -EOPNOTSUPP;
+	if (readable || !w->chosen.nr)
+		return 0;
+	if (!w->files.nr)
+		return diag_error(d, -ENOENT, "%s", w->chosen.at[0].group->none);
+	const struct what_file *first = &w->files.at[0];
+	diag_error(d, first->err, "no counters can be read: '/%s': %s", first->file.path,
+		   strerror(-first->err));
+	if (str_starts(first->file.path, "proc/"))
+		diag_hint(d, "is /proc mounted?");
+	return first->err;
 }
 
 int what_start(struct what_engine *w, struct diag *d)
 {
-	int err = open_files(w);
+	int err = list_rows(w);
+	if (err >= 0)
+		err = open_files(w);
 	if (err)
 		return err;
 	w->read_ns = clock_monotonic_ns();
 	(void)read_files(w);
 	if (w->events)
 		what_events_read(w->events);
-	size_t readable = 0;
-	vec_for_each (&w->files, f)
-		readable += !f->err;
+	err = check_readable(w, d);
+	if (err)
+		return err;
 	warn_unreadable(w, d);
-	if (w->files.nr && !readable && !w->events)
-		return diag_error(d, w->files.at[0].err,
-				  "no counters can be read: is /proc mounted?");
 	return make_parts(w);
 }
 
@@ -524,7 +739,7 @@ void what_growth(const struct what_engine *w, size_t column, double *of, double 
 	}
 	const struct what_cell *c = &w->cells.at[column];
 	bool parts = c->column->how == WHAT_SHARE || c->column->how == WHAT_RATIO;
-	*of = c->column->how == WHAT_GAUGE ? state(w, c->terms, c->nr_terms)
+	*of = c->column->how == WHAT_GAUGE ? state(w, c)
 					   : growth(w, c->terms, c->nr_terms, false, parts);
 	if (parts)
 		*per = growth(w, c->per, c->nr_per, false, true);

@@ -19,6 +19,7 @@
 struct what_chosen {
 	const struct what_group *group;
 	const char *rows; /* "vda,total"; "all": each; NULL: the total */
+	struct what_rows listed; /* where rows have files of their own: those that are there now */
 };
 
 struct what_file {

@@ -13,6 +13,8 @@ const struct what_unit what_load = { "tasks", NULL, { .width = 4, .digits = 2 } 
 const struct what_unit what_ms = { "ms", NULL, { .width = 5, .digits = 2 } };
 const struct what_unit what_plain_rate = { "1/s", "", { .width = 3 } };
 const struct what_unit what_few = { "", NULL, { .width = 3 } };
+static const struct what_unit celsius = { "celsius", NULL, { .width = 4 } };
+static const struct what_unit hertz = { "hertz", NULL, { .width = 5, .base = 1000 } };
 /* As other tools print: whole numbers, or two places, never scaled. */
 static const struct what_unit whole = { "", NULL, { .width = 4 } };
 static const struct what_unit whole_rate = { "1/s", "", { .width = 5 } };
@@ -216,6 +218,50 @@ static const struct what_column sched_columns[] = {
 	{ "lat", "latency_ms", &what_ms, WHAT_RATIO, "wait_ns", "slices", 1e-6, "mean wait for a CPU before a time slice, in milliseconds" },
 	{ 0 },
 };
+static const struct what_column temperature_columns[] = {
+	{ "temp", "temperature", &celsius, WHAT_GAUGE, "value", NULL, 0.001, "degrees Celsius; the total is the hottest", .total = WHAT_MOST },
+	{ 0 },
+};
+static const struct what_column frequency_columns[] = {
+	{ "freq", "frequency", &hertz, WHAT_GAUGE, "value", NULL, 1000, "clock of the CPU, as cpufreq knows it; the total is the mean", .total = WHAT_MEAN },
+	{ 0 },
+};
+static const struct what_column health_columns[] = {
+	{ "fail", "failing", &what_few, WHAT_GAUGE, "failing", NULL, 0, "1: the disk says of itself that it is failing", .width = 4 },
+	{ "temp", "temperature", &celsius, WHAT_GAUGE, "temperature", NULL, 0, "degrees Celsius" },
+	{ "used", "used", &what_percent, WHAT_GAUGE, "used", NULL, 0, "part of its expected life that has passed (NVMe)", .width = 4 },
+	{ "bad", "errors", &what_count, WHAT_GAUGE, "media_errors+reallocated+pending+uncorrectable", NULL, 0, "NVMe: errors of the medium; ATA: sectors that were replaced, wait for it, or cannot be read" },
+	{ "hours", "hours", &what_count, WHAT_GAUGE, "power_on_hours", NULL, 0, "hours it has been on", .width = 5 },
+	{ 0 },
+};
+#define CGROUP "sys/fs/cgroup/%s/"
+static const struct what_column cgroup_columns[] = {
+	{ "cpu", "cpu", &what_percent, WHAT_RATE, "usage_usec", NULL, 0.0001, "CPU time, in percent of one CPU", .files = CGROUP "cpu.stat", .width = 4 },
+	{ "thr", "throttled", &what_percent, WHAT_RATE, "throttled_usec", NULL, 0.0001, "time it was held back by its CPU limit", .files = CGROUP "cpu.stat" },
+	{ "mem", "memory", &what_bytes, WHAT_GAUGE, "value", NULL, 0, "memory, with the page cache of its files", .files = CGROUP "memory.current" },
+	{ "read", "read", &what_bytes_rate, WHAT_RATE, "rbytes", NULL, 0, "bytes read from block devices", .files = CGROUP "io.stat" },
+	{ "writ", "written", &what_bytes_rate, WHAT_RATE, "wbytes", NULL, 0, "bytes written to block devices", .files = CGROUP "io.stat" },
+	{ "task", "tasks", &what_count, WHAT_GAUGE, "value", NULL, 0, "tasks", .files = CGROUP "pids.current" },
+	{ 0 },
+};
+static const struct what_column cgroup_psi_columns[] = {
+	{ "cpu", "cpu_some", &what_percent, WHAT_RATE, "some/total", NULL, 0.0001, "part of the time that a task of it waited for a CPU", .files = CGROUP "cpu.pressure" },
+	{ "mem", "memory_some", &what_percent, WHAT_RATE, "some/total", NULL, 0.0001, "part of the time that a task of it waited for memory", .files = CGROUP "memory.pressure" },
+	{ "MEM", "memory_full", &what_percent, WHAT_RATE, "full/total", NULL, 0.0001, "part of the time that all its tasks waited for memory", .files = CGROUP "memory.pressure" },
+	{ "io", "io_some", &what_percent, WHAT_RATE, "some/total", NULL, 0.0001, "part of the time that a task of it waited for I/O", .files = CGROUP "io.pressure" },
+	{ "IO", "io_full", &what_percent, WHAT_RATE, "full/total", NULL, 0.0001, "part of the time that all its tasks waited for I/O", .files = CGROUP "io.pressure" },
+	{ 0 },
+};
+#define V1(controller) "sys/fs/cgroup/" controller "/%s/"
+static const struct what_column cgroup_v1_columns[] = {
+	{ "cpu", "cpu", &what_percent, WHAT_RATE, "value", NULL, 1e-7, "CPU time, in percent of one CPU", .files = V1("cpuacct") "cpuacct.usage", .width = 4 },
+	{ "thr", "throttled", &what_percent, WHAT_RATE, "throttled_time", NULL, 1e-7, "time it was held back by its CPU limit", .files = V1("cpu") "cpu.stat" },
+	{ "mem", "memory", &what_bytes, WHAT_GAUGE, "value", NULL, 0, "memory, with the page cache of its files", .files = V1("memory") "memory.usage_in_bytes" },
+	{ "read", "read", &what_bytes_rate, WHAT_RATE, "Read", NULL, 0, "bytes read from block devices", .files = V1("blkio") "blkio.throttle.io_service_bytes" },
+	{ "writ", "written", &what_bytes_rate, WHAT_RATE, "Write", NULL, 0, "bytes written to block devices", .files = V1("blkio") "blkio.throttle.io_service_bytes" },
+	{ "task", "tasks", &what_count, WHAT_GAUGE, "value", NULL, 0, "tasks", .files = V1("pids") "pids.current" },
+	{ 0 },
+};
 
 /* ---- as other tools show it ---- */
 
@@ -329,7 +375,7 @@ static const struct what_column ifstat_columns[] = {
 /* ---- which rows ---- */
 
 /* Whole disks: parts of one, and what is made of several, would count twice. */
-static bool is_whole_disk(const char *name)
+bool what_is_whole_disk(const char *name)
 {
 	size_t len = strlen(name);
 	bool ends_in_digit = len && isdigit((unsigned char)name[len - 1]);
@@ -366,7 +412,7 @@ static bool any_row(const char *row, bool idle)
 }
 
 #define OF_CPU "proc/stat", .total_row = "cpu", .row_prefix = "cpu", .in_all = is_one_cpu
-#define OF_DISKS "proc/diskstats", .in_total = is_whole_disk, .in_all = any_in_use
+#define OF_DISKS "proc/diskstats", .in_total = what_is_whole_disk, .in_all = any_in_use
 #define OF_NET "proc/net/dev", .in_total = is_real_interface, .in_all = any_in_use
 
 const struct what_group what_groups[] = {
@@ -400,6 +446,12 @@ const struct what_group what_groups[] = {
 	{ .name = "tcp-rate", .title = "tcp segments", .files = "proc/net/snmp", .columns = tcp_rate_columns, .about = "TCP segments, retransmissions, connections" },
 	{ .name = "udp-rate", .title = "udp datagrams", .files = "proc/net/snmp", .columns = udp_rate_columns, .about = "UDP datagrams and errors" },
 	{ .name = "sched", .title = "scheduler", .row_title = "sched/cpu%s", .files = "proc/schedstat", .columns = sched_columns, .row_prefix = "cpu", .in_all = is_one_cpu, .about = "waiting for CPUs, on kernels with CONFIG_SCHEDSTATS" },
+	{ .name = "temperature", .title = "temp", .row_title = "temp/%s", .files = "sys/class/%s", .list = what_rows_sensors, .columns = temperature_columns, .none = "no temperature sensors in /sys/class/thermal and /sys/class/hwmon", .about = "temperatures; with -f by sensor" },
+	{ .name = "frequency", .title = "clock", .row_title = "clock/%s", .files = "sys/devices/system/cpu/cpu%s/cpufreq/scaling_cur_freq", .list = what_rows_cpus, .columns = frequency_columns, .none = "this kernel does not say how fast CPUs are clocked (no cpufreq)", .about = "clock of the CPUs" },
+	{ .name = "disk-health", .title = "health", .row_title = "health/%s", .files = "dev/%s", .list = what_rows_disks, .columns = health_columns, .only_rows = true, .none = "no disks", .about = "what disks say of themselves (SMART)" },
+	{ .name = "cgroup", .title = "cgroups", .row_title = "%s", .files = CGROUP "cpu.stat", .list = what_rows_cgroups, .columns = cgroup_columns, .only_rows = true, .none = "no cgroups below /sys/fs/cgroup", .unless = "sys/fs/cgroup/cgroup.controllers", .instead = "cgroup-v1", .about = "CPU time, memory, I/O and tasks of cgroups" },
+	{ .name = "cgroup-psi", .title = "cgroups", .row_title = "%s", .files = CGROUP "cpu.pressure", .list = what_rows_cgroups, .columns = cgroup_psi_columns, .only_rows = true, .none = "no cgroups of version 2, which have pressure, at /sys/fs/cgroup", .about = "pressure by cgroup: time that its tasks lost waiting for CPU, memory, I/O" },
+	{ .name = "cgroup-v1", .title = "cgroups", .row_title = "%s", .files = V1("cpuacct") "cpuacct.usage", .list = what_rows_cgroups_v1, .columns = cgroup_v1_columns, .only_rows = true, .none = "no cgroups below /sys/fs/cgroup", .of_preset = true },
 
 	{ .name = "vmstat-procs", .title = "procs", .files = "proc/stat", .columns = vmstat_procs, .of_preset = true },
 	{ .name = "vmstat-memory", .title = "memory", .files = "proc/meminfo", .columns = vmstat_memory, .of_preset = true },
@@ -411,7 +463,7 @@ const struct what_group what_groups[] = {
 	{ .name = "mpstat", .title = "all", .row_title = "%s", .files = OF_CPU, .columns = mpstat_columns, .of_preset = true },
 	{ .name = "sar-cpu", .title = "cpu", .files = "proc/stat", .total_row = "cpu", .columns = sar_columns, .of_preset = true },
 	{ .name = "sar-mem", .title = "memory", .files = "proc/meminfo", .columns = sar_mem_columns, .of_preset = true },
-	{ .name = "sar-io", .title = "io", .files = "proc/diskstats", .in_total = is_whole_disk, .columns = sar_io_columns, .row_title = "%s", .of_preset = true },
+	{ .name = "sar-io", .title = "io", .files = "proc/diskstats", .in_total = what_is_whole_disk, .columns = sar_io_columns, .row_title = "%s", .of_preset = true },
 	{ .name = "sar-net", .title = "network", .files = "proc/net/dev", .in_total = is_real_interface, .columns = sar_net_columns, .row_title = "%s", .of_preset = true },
 	{ .name = "netstat", .title = "Iface", .row_title = "%s", .files = "proc/net/dev", .in_all = any_row, .columns = netstat_columns, .only_rows = true, .of_preset = true },
 	{ .name = "ifstat", .title = "total", .row_title = "%s", .files = OF_NET, .columns = ifstat_columns, .only_rows = true, .of_preset = true },
@@ -426,6 +478,7 @@ const struct what_preset what_presets[] = {
 	{ "sar", "sar-cpu sar-mem sar-io sar-net", "CPU, memory, disk and network activity, with averages", .stamped = true, .averages = true },
 	{ "netstat", "netstat", "packets and errors by interface (netstat -i)", .first_since_boot = true, .table = true, .rows = true },
 	{ "ifstat", "ifstat", "kilobytes per second by interface", .rows = true },
+	{ "pidstat", "", "processes that used CPU time (pidstat)", .table = true },
 	{ 0 },
 };
 /* clang-format on */

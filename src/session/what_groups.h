@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include "base/vec.h"
+#include "kern/sysroot.h"
 #include "model/series.h"
 
 enum what_how {
@@ -12,6 +14,9 @@ enum what_how {
 	WHAT_SHARE, /* growth of the fields in percent of the growth of others */
 	WHAT_RATIO, /* growth of the fields divided by the growth of others; 0 where these have not grown */
 };
+
+/* What the states of several rows are together. */
+enum what_total { WHAT_SUM, WHAT_MEAN, WHAT_MOST };
 
 struct what_unit {
 	const char *name; /* "bytes/s" */
@@ -34,6 +39,18 @@ struct what_column {
 	const char *about;
 	const char *files; /* other files than the group's; NULL: the same */
 	u8 width; /* 0: the unit's */
+	enum what_total total; /* of a GAUGE */
+};
+
+/* A row that has files of its own. */
+struct what_row {
+	char *name; /* "system.slice" */
+	char *path; /* what stands for it in the group's paths; NULL: its name */
+};
+
+struct what_rows {
+	VEC(struct what_row) list;
+	bool cut; /* there are more */
 };
 
 struct what_group {
@@ -52,10 +69,28 @@ struct what_group {
 		       bool idle); /* which are shown when all are asked for; idle: all 0 */
 	bool only_rows; /* there is no total */
 	bool of_preset; /* shown by a preset only */
+
+	/* Where each row has files of its own, `files` have a %s for it. Fills in which there are. 0 or -ENOMEM. */
+	int (*list)(const struct sysroot *root, struct what_rows *to);
+	const char *none; /* said when there are none */
+	/* Another group instead, where this file is missing; both NULL: none. */
+	const char *instead, *unless;
 };
 
 extern const struct what_group what_groups[]; /* ends with a NULL name */
 const struct what_group *what_group_find(const char *name); /* NULL: unknown */
+
+/* ---- what_rows.c: lists of rows ---- */
+
+enum { WHAT_ROWS_MAX = 128 };
+void what_rows_done(struct what_rows *r);
+int what_rows_cgroups(const struct sysroot *root, struct what_rows *to) must_check;
+int what_rows_cgroups_v1(const struct sysroot *root, struct what_rows *to) must_check;
+int what_rows_sensors(const struct sysroot *root, struct what_rows *to) must_check;
+int what_rows_cpus(const struct sysroot *root, struct what_rows *to) must_check;
+int what_rows_disks(const struct sysroot *root, struct what_rows *to) must_check;
+/* No part of a disk, and not made of several. */
+bool what_is_whole_disk(const char *name);
 
 /* What other tools show. */
 struct what_preset {

@@ -15,8 +15,9 @@ int what_raw_open(struct counter_file *f, const struct sysroot *root, const char
 		  struct diag *d)
 {
 	const char *below = path + strspn(path, "/");
-	if (!str_starts(below, "proc/") && !str_starts(below, "sys/"))
-		return diag_error(d, -EINVAL, "'%s' is not below /proc or /sys", path);
+	bool disk = str_starts(below, "dev/");
+	if (!disk && !str_starts(below, "proc/") && !str_starts(below, "sys/"))
+		return diag_error(d, -EINVAL, "'%s' is not below /proc or /sys, and no disk", path);
 	int err = counter_file_open(f, root, below);
 	if (err)
 		return err;
@@ -25,6 +26,9 @@ int what_raw_open(struct counter_file *f, const struct sysroot *root, const char
 		err = -ENODATA;
 	if (err) {
 		counter_file_close(f);
+		if (disk && err == -EOPNOTSUPP)
+			return diag_error(
+				d, err, "'%s': disk health (SMART): not supported by device", path);
 		return diag_error(d, err, "cannot read counters from '%s': %s", path,
 				  err == -ENODATA ? "it has no numbers" : strerror(-err));
 	}

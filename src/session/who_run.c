@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <time.h>
 
 struct who_batch {
 	const struct who_run_opts *o;
@@ -17,10 +18,8 @@ struct who_batch {
 	u64 nr_shown;
 };
 
-static void write_text(struct who_batch *b, const struct table *t, struct strbuf *to, int *err)
+static void write_head(const struct who_batch *b, struct strbuf *to)
 {
-	if (b->nr_shown)
-		strbuf_char(to, '\n');
 	who_head_text(
 		who_summary(b->source.who), &b->source.system[1],
 		&(struct who_head_style){ .per_cpu = b->o->per_cpu,
@@ -28,6 +27,24 @@ static void write_text(struct who_batch *b, const struct table *t, struct strbuf
 					  .now_s = (s64)(clock_ns(CLOCK_REALTIME) / NS_PER_SEC) },
 		to);
 	strbuf_char(to, '\n');
+}
+
+static void write_time(struct strbuf *to)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	if (localtime_r(&now, &tm))
+		strbuf_printf(to, "%02d:%02d:%02d\n", tm.tm_hour, tm.tm_min, tm.tm_sec);
+}
+
+static void write_text(struct who_batch *b, const struct table *t, struct strbuf *to, int *err)
+{
+	if (b->nr_shown)
+		strbuf_char(to, '\n');
+	if (b->o->bare)
+		write_time(to);
+	else
+		write_head(b, to);
 	*err = view_text.table(
 		t, &(struct view_style){ .table = { .header = true, .plain = true } }, to);
 }

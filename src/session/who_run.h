@@ -1,6 +1,7 @@
 /* `sonde who -b`: a table an interval, as text, CSV or JSON, until a count is reached or somebody ends it. */
 #pragma once
 
+#include "model/flame.h"
 #include "session/tell.h"
 #include "session/who_source.h"
 
@@ -13,8 +14,15 @@ struct who_run_opts {
 	bool csv;
 	bool per_cpu;
 	bool disks; /* iotop's lines above the table */
+	bool bare; /* nothing above it but the time */
 	const char *root; /* another /proc and /sys; NULL: ours */
 	struct symbols *symbols; /* names for stacks, on the screen */
+	/*
+	 * Samples a process for so many seconds into an initialised flame, with the terminal as other programs have it. 0, or negative errno with
+	 * the reason in `why`.
+	 */
+	int (*profile)(void *ctx, s32 pid, unsigned seconds, struct flame *f, struct strbuf *why);
+	void *ctx;
 };
 
 /* 0, also after Ctrl-C, or negative errno with a diag. Text goes to tell->out, which is flushed after each table. */

@@ -9,4 +9,4 @@ struct page_part {
 };
 
 /* The page around what is filled in: before the title, between title and data, after the data. */
-extern const struct page_part page_flame[3];
+extern const struct page_part page_flame[3], page_live[3];

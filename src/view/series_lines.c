@@ -144,6 +144,40 @@ static char between(const struct series *s, size_t i, const struct series_lines 
 	return strcmp(s->columns.at[i].part.group, s->columns.at[i - 1].part.group) ? '|' : ':';
 }
 
+/* ---- the process beside them ---- */
+
+enum { COMMAND_WIDTH = 15, PID_WIDTH = 7, CPU_WIDTH = 4 };
+enum { PROCESS_WIDTH = COMMAND_WIDTH + 1 + PID_WIDTH + 1 + CPU_WIDTH };
+
+static void end_of_head(const struct series *s, const struct series_lines *o, bool second,
+			struct strbuf *to)
+{
+	if (o->process) {
+		if (s->columns.nr)
+			strbuf_char(to, second && !o->plain ? '|' : ' ');
+		if (second)
+			strbuf_printf(to, "%-*s %*s %*s", COMMAND_WIDTH, "process", PID_WIDTH,
+				      "pid", CPU_WIDTH, "cpu");
+		else
+			centre(to, "most expensive", PROCESS_WIDTH, '-');
+	}
+	strbuf_char(to, '\n');
+}
+
+static void end_of_line(const struct series *s, const struct series_lines *o, struct strbuf *to)
+{
+	const struct series_process *p = o->process;
+	if (p && s->columns.nr)
+		strbuf_char(to, o->plain ? ' ' : '|');
+	if (p && p->pid) {
+		printable_left(to, p->command, COMMAND_WIDTH);
+		strbuf_printf(to, " %*d %*.0f", PID_WIDTH, p->pid, CPU_WIDTH, p->cpu_percent);
+	} else if (p) {
+		strbuf_char(to, '-');
+	}
+	strbuf_char(to, '\n');
+}
+
 void series_lines_head(const struct series *s, const struct series_lines *o, struct strbuf *to)
 {
 	if (o->dated)
@@ -153,8 +187,10 @@ void series_lines_head(const struct series *s, const struct series_lines *o, str
 	for (size_t i = 0, end; i < s->columns.nr; i = end) {
 		unsigned width = part_width(s, i, &end);
 		centre(to, s->columns.at[i].part.title, width, '-');
-		strbuf_char(to, end < s->columns.nr ? ' ' : '\n');
+		if (end < s->columns.nr)
+			strbuf_char(to, ' ');
 	}
+	end_of_head(s, o, false, to);
 	if (o->dated)
 		strbuf_str(to, "     time     |");
 	if (o->stamped)
@@ -167,7 +203,7 @@ void series_lines_head(const struct series *s, const struct series_lines *o, str
 		else
 			centre(to, s->columns.at[i].name, s->columns.at[i].look.width, ' ');
 	}
-	strbuf_char(to, '\n');
+	end_of_head(s, o, true, to);
 }
 
 void series_lines_values(const struct series *s, const double *values, const char *stamp,
@@ -193,7 +229,7 @@ static void put_row(const struct series *s, size_t row, const struct series_line
 			strbuf_char(to, between(s, i, o));
 		put_number(series_number(s, row, i), &s->columns.at[i], o, to);
 	}
-	strbuf_char(to, '\n');
+	end_of_line(s, o, to);
 }
 
 void series_lines_row(const struct series *s, size_t row, const struct series_lines *o,
@@ -263,7 +299,7 @@ static void csv_text(struct strbuf *to, const char *text)
 	strbuf_char(to, '"');
 }
 
-void series_lines_csv_head(const struct series *s, struct strbuf *to)
+void series_lines_csv_head(const struct series *s, const struct series_process *p, struct strbuf *to)
 {
 	struct strbuf name;
 	strbuf_init(&name);
@@ -276,11 +312,14 @@ void series_lines_csv_head(const struct series *s, struct strbuf *to)
 		strbuf_char(to, ',');
 		csv_text(to, strbuf_cstr(&name));
 	}
+	if (p)
+		strbuf_str(to, ",top_process/pid,top_process/command,top_process/cpu");
 	strbuf_char(to, '\n');
 	strbuf_done(&name);
 }
 
-void series_lines_csv(const struct series *s, size_t row, struct strbuf *to)
+void series_lines_csv(const struct series *s, size_t row, const struct series_process *p,
+		      struct strbuf *to)
 {
 	clock_add_sec(to, series_time(s, row), 3);
 	for (size_t i = 0; i < s->columns.nr; i++) {
@@ -289,11 +328,18 @@ void series_lines_csv(const struct series *s, size_t row, struct strbuf *to)
 		if (!isnan(v))
 			strbuf_printf(to, "%.10g", v);
 	}
+	if (p && p->pid) {
+		strbuf_printf(to, ",%d,", p->pid);
+		csv_text(to, p->command);
+		strbuf_printf(to, ",%.10g", p->cpu_percent);
+	} else if (p) {
+		strbuf_str(to, ",,,");
+	}
 	strbuf_char(to, '\n');
 }
 
 int series_lines_json(const struct series *s, size_t row, double interval_s, bool since_boot,
-		      struct strbuf *to)
+		      const struct series_process *p, struct strbuf *to)
 {
 	struct json j;
 	json_begin(&j, to, JSON_COMPACT);
@@ -328,6 +374,14 @@ int series_lines_json(const struct series *s, size_t row, double interval_s, boo
 		json_object_end(&j);
 		if (in_rows)
 			json_object_end(&j);
+	}
+	if (p && p->pid) {
+		json_key(&j, "top_process");
+		json_object(&j);
+		json_put_s64(&j, "pid", p->pid);
+		json_put_str(&j, "command", p->command);
+		json_put_double(&j, "cpu", p->cpu_percent);
+		json_object_end(&j);
 	}
 	json_object_end(&j);
 	return json_end(&j);

@@ -55,6 +55,7 @@ CASES = [
     ("top", "lines", "top --updates 1 -d 0.3 -F 999 -g -n -s comm,dso,sym -e cpu-clock,page-faults"),
     ("what", "lines", "what 0.1 2"),
     ("what", "lines", "what -f -m --vm --tcp -e context-switches 0.1 2"),
+    ("what", "lines", "what -c --top-process 0.3 3"),
     ("what", "lines", "what --raw /proc/stat 0.1 2"),
     ("what", "lines", "what --raw /proc/self/status"),
     ("what", "lines", "what --record what.data -a -m 0.02 12"),

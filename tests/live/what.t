@@ -84,6 +84,50 @@ wait $pid 2>/dev/null
 [ $((after - before)) -ge 45 ]
 ok $? "500 ms of CPU time show up in the CPU's user time" || diag "$before to $after"
 
+# ---- processes ----
+
+"$SONDE" what -c --top-process --json 0.2 4 >top.json
+is "$(python3 -c 'import json
+lines = [json.loads(l) for l in open("top.json")]
+print(all(set(l["top_process"]) == {"pid", "command", "cpu"} and l["top_process"]["cpu"] > 0 for l in lines if "top_process" in l), "top_process" in lines[0])')" \
+	"True False" "--top-process: a process with its CPU time; none is known since boot"
+like "$("$SONDE" what -c --top-process 0.2 2 | head -2 | tr '\n' ' ')" 'most-expensive-.*\|process +pid +cpu ' "its head"
+exits 129 "--top-process has no place in a table" "$SONDE" what --preset mpstat --top-process 0.2 1
+"$SONDE" workload leaf 600 >/dev/null &
+pid=$!
+listed() { "$SONDE" what --preset pidstat 0.5 1 --json | python3 -c 'import json,sys
+sys.exit(not any(t["pid"] == int(sys.argv[1]) and t["user_percent"] > 0 and t["cpu_percent"] >= t["user_percent"] for t in json.load(sys.stdin)["tasks"]))' $pid; }
+wait_until listed
+ok $? "pidstat preset: a process that runs is listed with its time in user space"
+kill $pid
+wait $pid 2>/dev/null
+exits 129 "which has no columns of the system" "$SONDE" what --preset pidstat -m 0.2 1
+
+# ---- cgroups ----
+
+group=/sys/fs/cgroup/sonde-what-$$
+[ -e /sys/fs/cgroup/cgroup.controllers ] || group=/sys/fs/cgroup/cpuacct/sonde-what-$$
+if mkdir "$group" 2>/dev/null; then
+	"$SONDE" workload leaf 600 >/dev/null &
+	pid=$!
+	echo $pid >"$group/cgroup.procs"
+	used() { "$SONDE" what --cgroup -G "sonde-what-$$" --openmetrics 0.2 1 | awk '/^sonde_cgroup.*_cpu_percent\{name="sonde-what/ { print ($2 > 0) }'; }
+	is_used() { [ "$(used)" = 1 ]; }
+	wait_until is_used
+	ok $? "--cgroup: CPU time of a cgroup" || diag "$("$SONDE" what --cgroup --json 0.2 1)"
+	like "$("$SONDE" what --cgroup --csv 0.2 1 | head -1)" "sonde-what-$$/cpu" "it is one of all of them"
+	kill $pid
+	wait $pid 2>/dev/null
+	wait_until rmdir "$group"
+else
+	skip "cgroups cannot be made here" "--cgroup: CPU time of a cgroup"
+fi
+if [ ! -e /sys/class/thermal/thermal_zone0 ] && [ ! -e /sys/class/hwmon/hwmon0 ]; then
+	exits 1 "temperatures of a machine without sensors" "$SONDE" what --temperature 0.2 1
+else
+	skip "this machine has sensors" "temperatures of a machine without sensors"
+fi
+
 # ---- other tools, over the same interval ----
 
 peer_metric() { # TOOL NAME METRIC OPTIONS... <<< value command in $peer

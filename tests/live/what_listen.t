@@ -27,7 +27,39 @@ if grep -q libmicrohttpd err.txt; then
 	exit
 fi
 url=$(sed -n 's/^serving //p' err.txt)
-like "$url" '^http://127\.0\.0\.1:[0-9]+/metrics$' "the URL is printed, without a token that was chosen"
+like "$url" '^http://127\.0\.0\.1:[0-9]+/$' "the URL is printed, without a token that was chosen"
+page=$(ask "$url?token=a-token-of-sixteen")
+like "$page" '^200 text/html' "a page for people"
+unlike "$page" 'https?://' "which refers to nothing elsewhere"
+# The page asks for rows that are newer than those it has.
+rows_of() { ask "${url}data?token=a-token-of-sixteen&since=$1&generation=$2" | tail -n +2; }
+has_rows() { rows_of 0 -1 | python3 -c 'import json, sys; sys.exit(len(json.load(sys.stdin)["rows"]) < 3)'; }
+wait_until has_rows
+ok $? "rows for a page"
+rows_of 0 -1 >first.json
+python3 - <<'END' >since
+import json
+d = json.load(open("first.json"))
+assert all(len(r) == 1 + len(d["columns"]) for r in d["rows"])
+print(d["rows"][-1][0], d["generation"])
+END
+ok $? "each has a value for each column"
+rows_of $(cat since) >second.json
+python3 - <<'END'
+import json
+a, b = json.load(open("first.json")), json.load(open("second.json"))
+assert "columns" not in b and all(r[0] > a["rows"][-1][0] for r in b["rows"])
+END
+ok $? "a page that has rows gets only newer ones"
+has_processes() { rows_of 0 -1 | python3 -c 'import json, sys; sys.exit(not json.load(sys.stdin)["processes"])'; }
+while :; do :; done &
+load=$!
+wait_until has_processes
+ok $? "processes, while somebody asks"
+kill $load
+like "$(ask "${url}data?token=a-token-of-sixteen&since=x")" '^400 ' "an argument that is no number is refused"
+like "$(ask "${url}data")" '^(401|403) ' "no data without the token"
+url=${url}metrics
 ask "$url" "Authorization: Bearer a-token-of-sixteen" >page.txt
 is "$(head -1 page.txt)" "200 application/openmetrics-text; version=1.0.0; charset=utf-8" "a page for whoever has the token"
 is "$(tail -1 page.txt)" "# EOF" "it is whole"

@@ -7,8 +7,11 @@
 #include "session/http.h"
 #include "session/what.h"
 #include "session/what_openmetrics.h"
+#include "session/what_page.h"
 #include "session/what_raw.h"
 #include "session/what_record.h"
+#include "session/what_top.h"
+#include "session/who_run.h"
 #include "view/series_lines.h"
 
 #include <errno.h>
@@ -29,7 +32,8 @@ struct what_opts {
 	u64 max_size;
 	const char *from, *to; /* of a recording */
 	const char *listen, *token_file;
-	bool dated, full, all, csv, openmetrics, list, no_first;
+	const char *cgroups;
+	bool dated, full, all, csv, openmetrics, list, no_first, top_process;
 };
 
 /* ---- options ---- */
@@ -79,6 +83,11 @@ GROUP_OPTION(take_unix, "unix")
 GROUP_OPTION(take_tcp_rate, "tcp-rate")
 GROUP_OPTION(take_udp_rate, "udp-rate")
 GROUP_OPTION(take_sched, "sched")
+GROUP_OPTION(take_temperature, "temperature")
+GROUP_OPTION(take_frequency, "frequency")
+GROUP_OPTION(take_disk_health, "disk-health")
+GROUP_OPTION(take_cgroup, "cgroup")
+GROUP_OPTION(take_cgroup_psi, "cgroup-psi")
 
 static bool is_number(const char *text)
 {
@@ -141,6 +150,12 @@ static const struct opt what_rows[] = {
 	OPT_CALL(0, "tcp-rate", NULL, "TCP segments, retransmissions, connections", take_tcp_rate),
 	OPT_CALL(0, "udp-rate", NULL, "UDP datagrams and errors", take_udp_rate),
 	OPT_CALL(0, "sched", NULL, "Waiting for CPUs (needs CONFIG_SCHEDSTATS)", take_sched),
+	OPT_CALL(0, "temperature", NULL, "Temperatures: the hottest, with -f each sensor", take_temperature),
+	OPT_CALL(0, "frequency", NULL, "Clock of CPUs: the mean, with -C or -f of each", take_frequency),
+	OPT_CALL(0, "disk-health", NULL, "What disks say of themselves (SMART): failing, temperature, wear, errors, age", take_disk_health),
+	OPT_CALL(0, "cgroup", NULL, "CPU, memory, I/O and tasks of cgroups (see -G)", take_cgroup),
+	OPT_CALL(0, "cgroup-psi", NULL, "Pressure by cgroup (version 2)", take_cgroup_psi),
+	OPT_FLAG(0, "top-process", struct what_opts, top_process, "The process that used most CPU time, at the end of each line"),
 	OPT_LIST('e', "event", struct what_opts, events, "EVENT", "Events counted on all CPUs, as columns; see `sonde list`"),
 	OPT_FLAG('t', "time", struct what_opts, dated, "Day and time"),
 	OPT_FLAG('a', "all", struct what_opts, all, "Same as -cdngy"),
@@ -149,9 +164,10 @@ static const struct opt what_rows[] = {
 	OPT_STR('D', "disks", struct what_opts, disks, "LIST", "Disks instead of the total: sda,total or all"),
 	OPT_STR('N', "nets", struct what_opts, nets, "LIST", "Network interfaces instead of the total: eth0,total or all"),
 	OPT_STR('I', "ints", struct what_opts, ints, "LIST", "Interrupts instead of the total: 24,LOC or all"),
-	OPT_FLAG('f', "full", struct what_opts, full, "Every CPU, disk, interface and interrupt that is in use"),
+	OPT_STR('G', "cgroups", struct what_opts, cgroups, "LIST", "These cgroups instead of all: system.slice,user.slice or all; also paths"),
+	OPT_FLAG('f', "full", struct what_opts, full, "Every CPU, disk, interface, interrupt and sensor that is in use"),
 	OPT_HEADING("As other tools"),
-	OPT_STR(0, "preset", struct what_opts, preset, "NAME", "Columns and first line of dstat, vmstat, iostat, mpstat, sar, netstat or ifstat", .words = "dstat vmstat iostat mpstat sar netstat ifstat"),
+	OPT_STR(0, "preset", struct what_opts, preset, "NAME", "Columns and first line of dstat, vmstat, iostat, mpstat, sar, netstat or ifstat; pidstat: processes that used CPU time", .words = "dstat vmstat iostat mpstat sar netstat ifstat pidstat"),
 	OPT_CALL(0, "vmstat", NULL, "Same as --preset vmstat", take_vmstat),
 	OPT_HEADING("One file"),
 	OPT_CALL(0, "raw", "FILE", "All counters of a file below /proc or /sys, with rates and explanations; without FILE: raw sockets", take_raw, .optional = true, .greedy = true),
@@ -160,8 +176,8 @@ static const struct opt what_rows[] = {
 	OPT_SIZE(0, "max-size", struct what_opts, max_size, "SIZE", "Keep at most two files of SIZE, FILE and FILE.old (default: 64M)"),
 	OPT_STR(0, "from", struct what_opts, from, "TIME", "Replay from here: 14:05, -10m (before the end), or seconds since 1970"),
 	OPT_STR(0, "to", struct what_opts, to, "TIME", "Replay up to here"),
-	OPT_HEADING("For Prometheus"),
-	OPT_STR(0, "listen", struct what_opts, listen, "ADDRESS", "Serve the columns of the last interval as OpenMetrics on loopback (127.0.0.1:9435), instead of printing them; the URL is printed"),
+	OPT_HEADING("For a browser and for Prometheus"),
+	OPT_STR(0, "listen", struct what_opts, listen, "ADDRESS", "Serve a page with charts and processes on loopback (127.0.0.1:9435), and below /metrics the last interval as OpenMetrics, instead of printing; the URL is printed"),
 	OPT_STR(0, "token-file", struct what_opts, token_file, "FILE", "The token that requests have to carry, instead of a random one"),
 	OPT_HEADING("Output"),
 	OPT_FLAG(0, "no-first", struct what_opts, no_first, "Skip the first line, which is the mean since boot"),
@@ -180,6 +196,8 @@ struct what_session {
 	const struct what_preset *preset;
 	struct sysroot root;
 	struct what_engine what;
+	struct what_top *top; /* with --top-process */
+	struct what_page page; /* with --listen */
 	struct counter_file raw; /* with --raw */
 	u64 raw_ns; /* when it was read */
 	struct what_recording *recording; /* with --record */
@@ -204,12 +222,15 @@ static const struct what_preset *find_preset(const char *name)
 static const char *rows_of(const struct what_session *s, const struct what_group *g)
 {
 	const struct what_opts *o = s->o;
-	const char *given = str_starts(g->files, "proc/stat")	      ? o->cpus
-			    : str_starts(g->files, "proc/schedstat")  ? o->cpus
-			    : str_starts(g->files, "proc/diskstats")  ? o->disks
-			    : str_starts(g->files, "proc/net/dev")    ? o->nets
-			    : str_starts(g->files, "proc/interrupts") ? o->ints
-								      : NULL;
+	const char *given = str_starts(g->files, "proc/stat")		      ? o->cpus
+			    : str_starts(g->files, "proc/schedstat")	      ? o->cpus
+			    : str_starts(g->files, "proc/diskstats")	      ? o->disks
+			    : str_starts(g->files, "proc/net/dev")	      ? o->nets
+			    : str_starts(g->files, "proc/interrupts")	      ? o->ints
+			    : str_starts(g->files, "sys/devices/system/cpu/") ? o->cpus
+			    : str_starts(g->files, "dev/")		      ? o->disks
+			    : str_starts(g->files, "sys/fs/cgroup/")	      ? o->cgroups
+									      : NULL;
 	if (given)
 		return given;
 	if (s->preset->rows)
@@ -244,7 +265,7 @@ static int choose_list(struct what_session *s, const char *list)
 static int choose_groups(struct what_session *s)
 {
 	const struct what_opts *o = s->o;
-	bool nothing = !o->groups.nr && !o->events.items.nr && !o->dated;
+	bool nothing = !o->groups.nr && !o->events.items.nr && !o->dated && !o->top_process;
 	if (o->preset || o->all || nothing) {
 		int err = choose_list(s, s->preset->groups);
 		if (err)
@@ -300,13 +321,14 @@ static int show(struct what_session *s)
 	size_t row = series->nr_rows - 1;
 	int err = 0;
 	if (s->app->json) {
-		err = series_lines_json(series, row, s->what.seconds, s->what.since_boot, out);
+		err = series_lines_json(series, row, s->what.seconds, s->what.since_boot,
+					s->lines.process, out);
 	} else if (s->o->openmetrics) {
 		what_openmetrics(&s->what, out);
 	} else if (s->o->csv) {
 		if (titles_due(s))
-			series_lines_csv_head(series, out);
-		series_lines_csv(series, row, out);
+			series_lines_csv_head(series, s->lines.process, out);
+		series_lines_csv(series, row, s->lines.process, out);
 	} else {
 		show_text(s, row);
 	}
@@ -329,6 +351,8 @@ static int on_timer(void *ctx, u64 times)
 	struct what_session *s = ctx;
 	(void)times;
 	int err = what_read(&s->what);
+	if (!err && s->top)
+		err = what_top_read(s->top);
 	if (err)
 		return err;
 	if (s->recording)
@@ -336,7 +360,8 @@ static int on_timer(void *ctx, u64 times)
 	if (!s->o->listen)
 		return show(s);
 	s->shown++;
-	return s->count && s->shown >= s->count;
+	err = what_page_read(&s->page);
+	return err ? err : s->count && s->shown >= s->count;
 }
 
 static int show_raw(struct what_session *s, double seconds)
@@ -379,18 +404,6 @@ static int on_signal(void *ctx, u64 signo)
 
 /* ---- --listen ---- */
 
-static int metrics_page(void *ctx, const struct http_request *q, struct strbuf *to)
-{
-	(void)q;
-	what_openmetrics(&((struct what_session *)ctx)->what, to);
-	return 0;
-}
-
-static const struct http_route routes[] = {
-	{ "/metrics", "application/openmetrics-text; version=1.0.0; charset=utf-8", metrics_page },
-	{ 0 },
-};
-
 /* The first line of the file that a scraper reads, too. */
 static int read_token(struct what_session *s)
 {
@@ -413,13 +426,17 @@ static int serve(struct what_session *s, struct loop *l, struct http **ret)
 	int err = s->o->token_file ? read_token(s) : 0;
 	struct http_opts o = { .address = s->o->listen,
 			       .token = s->o->token_file ? s->token : NULL,
-			       .routes = routes,
-			       .ctx = s };
+			       .routes = what_page_routes,
+			       .ctx = &s->page };
 	if (!err)
 		err = http_open(ret, l, &o, &s->app->diag);
 	if (err)
 		return err;
 	strbuf_printf(&s->app->err, "serving %s\n", http_url(*ret));
+	if (getenv("SSH_CONNECTION"))
+		strbuf_printf(
+			&s->app->err,
+			"hint: from elsewhere: ssh -L PORT:127.0.0.1:PORT, with the port above\n");
 	return app_flush(s->app);
 }
 
@@ -439,6 +456,7 @@ static int run_loop(struct what_session *s, loop_fn fn)
 	if (!err)
 		err = loop_run(l);
 	http_close(http);
+	what_page_done(&s->page);
 	loop_free(l);
 	return err;
 }
@@ -525,11 +543,25 @@ static int replay(struct what_session *s)
 	return err < 0 ? err : 0;
 }
 
+static int start_top(struct what_session *s)
+{
+	if (!s->o->top_process)
+		return 0;
+	s->top = what_top_new(&s->root);
+	if (!s->top)
+		return diag_error(&s->app->diag, -errno, "cannot read tasks from /proc: %s",
+				  strerror(errno));
+	s->lines.process = what_top_process(s->top);
+	return 0;
+}
+
 static int run_columns(struct what_session *s)
 {
 	int err = choose_groups(s);
 	if (!err)
 		err = what_start(&s->what, &s->app->diag);
+	if (!err)
+		err = start_top(s);
 	if (err)
 		return err;
 	app_say(s->app);
@@ -558,6 +590,27 @@ static int run_raw(struct what_session *s)
 		err = run_loop(s, on_raw_timer);
 	counter_file_close(&s->raw);
 	return err < 0 ? err : 0;
+}
+
+/* ---- processes ---- */
+
+/* pidstat's columns: who has them all, and the intervals. */
+static int run_pidstat(struct what_session *s)
+{
+	static const char columns[] = "UID,PID,%USR,%SYS,WAIT,%CPU,P,COMMAND";
+	const struct tell tell = app_tell(s->app);
+	struct who_run_opts run = {
+		.delay_ns = s->delay_ns, .rounds = s->count, .csv = s->o->csv, .bare = true
+	};
+	who_opts_init(&run.who);
+	run.who.no_idle = true;
+	int err = who_opts_columns(&run.who, columns, &s->app->diag);
+	if (!err)
+		err = who_column_find("PID", strlen("PID"), &run.who.sort);
+	if (!err)
+		err = who_run_batch(&run, &tell);
+	who_opts_done(&run.who);
+	return err;
 }
 
 /* ---- --list ---- */
@@ -630,6 +683,17 @@ static int parse_words(struct what_session *s, int argc, char **argv)
 	return 0;
 }
 
+static bool is_pidstat(const struct what_session *s)
+{
+	return !strcmp(s->preset->name, "pidstat");
+}
+
+/* What --top-process has no place in. */
+static bool has_no_lines(const struct what_opts *o, const struct what_preset *p)
+{
+	return o->record || o->raw || o->openmetrics || o->listen || p->table;
+}
+
 static int what_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct what_opts *o = opts;
@@ -642,6 +706,14 @@ static int what_run(struct app *app, void *opts, int argc, char **argv)
 		status = app_usage(app, "--from and --to need a FILE to replay");
 	else if (o->listen && (o->record || o->raw || o->from || o->to))
 		status = app_usage(app, "--listen serves live columns: no --record, --raw or FILE");
+	else if (o->top_process && has_no_lines(o, s.preset))
+		status =
+			app_usage(app, "--top-process needs lines to stand in: no --record, --raw, "
+				       "--openmetrics, --listen or table");
+	else if (is_pidstat(&s) && (o->record || o->raw || o->openmetrics || o->listen ||
+				    o->groups.nr || o->events.items.nr))
+		status = app_usage(app, "--preset pidstat shows processes: no columns of the "
+					"system, --record, --raw, --openmetrics or --listen");
 	else if (o->token_file && !o->listen)
 		status = app_usage(app, "--token-file needs --listen");
 	else if (o->csv + o->openmetrics + app->json > 1)
@@ -658,9 +730,14 @@ static int what_run(struct app *app, void *opts, int argc, char **argv)
 						 .plain = o->preset && strcmp(o->preset, "dstat"),
 						 .dated = o->dated };
 		err = sysroot_open(&s.root, NULL);
-		what_init(&s.what, &s.root, ROWS_KEPT);
+		what_init(&s.what, &s.root, o->listen ? WHAT_PAGE_ROWS : ROWS_KEPT);
+		s.page = (struct what_page){ .what = &s.what, .delay_ns = s.delay_ns };
 		if (!err)
-			err = o->raw ? run_raw(&s) : s.file ? replay(&s) : run_columns(&s);
+			err = o->raw	       ? run_raw(&s)
+			      : s.file	       ? replay(&s)
+			      : is_pidstat(&s) ? run_pidstat(&s)
+					       : run_columns(&s);
+		what_top_free(s.top);
 		what_done(&s.what);
 		sysroot_close(&s.root);
 		if (err)
@@ -688,6 +765,9 @@ static const struct opt_example what_examples[] = {
 	  "one disk and all of them: queue, waiting time, utilisation" },
 	{ "what -y -e sched:sched_migrate_task", "an event as a column" },
 	{ "what --preset iostat 1 3", "columns and habits of iostat -x" },
+	{ "what -cmd --top-process", "and who used most CPU time" },
+	{ "what --cgroup --cgroup-psi -G system.slice,user.slice", "two cgroups" },
+	{ "what --disk-health 60", "health of all disks (SMART), once a minute" },
 	{ "what --raw /proc/interrupts 1", "all counters of a file, and how fast they grow" },
 	{ "what --json 1 60 > minute.json", "one JSON object per line" },
 	{ "what --record day.data -a -m --psi 10", "a history in a file, every 10 s" },

@@ -5,6 +5,7 @@
 #include "tap.h"
 #include "view/series_lines.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -393,6 +394,121 @@ static void history(const struct sysroot *r)
 	diag_done(&d);
 }
 
+/* Rows with files of their own: they come and go, and what stays is not read anew. */
+static void cgroups(const struct sysroot *r)
+{
+	struct what_engine w;
+	put("sys/fs/cgroup/cgroup.controllers", "cpu memory\n");
+	put("sys/fs/cgroup/cpu.stat", "usage_usec 9000000\n");
+	put("sys/fs/cgroup/a.slice/cpu.stat", "usage_usec 1000000\nthrottled_usec 100\n");
+	put("sys/fs/cgroup/a.slice/memory.current", "4096\n");
+	put("sys/fs/cgroup/a.slice/io.stat", "8:0 rbytes=10 wbytes=20\n8:16 rbytes=5 wbytes=0\n");
+	put("sys/fs/cgroup/a.slice/cpu.pressure",
+	    "some avg10=0.00 avg60=0.00 avg300=0.00 total=500\n");
+	what_init(&w, r, 4);
+	choose(&w, "cgroup", NULL);
+	choose(&w, "cgroup-psi", "a.slice");
+	start(&w);
+	put("sys/fs/cgroup/a.slice/cpu.stat", "usage_usec 1500000\nthrottled_usec 100\n");
+	put("sys/fs/cgroup/a.slice/io.stat",
+	    "8:0 rbytes=110 wbytes=20\n8:16 rbytes=105 wbytes=0\n");
+	put("sys/fs/cgroup/a.slice/cpu.pressure",
+	    "some avg10=0.00 avg60=0.00 avg300=0.00 total=20500\n");
+	put("sys/fs/cgroup/b.slice/x.service/cpu.stat", "usage_usec 7\n");
+	step(&w);
+	ok(near(value(&w, "cgroup", "a.slice", "cpu"), rate(&w, 50)),
+	   "half a second of CPU time is 50 percent of a second");
+	ok(value(&w, "cgroup", "a.slice", "memory") == 4096, "memory of a cgroup");
+	ok(near(value(&w, "cgroup", "a.slice", "read"), rate(&w, 200)), "all its disks");
+	ok(near(value(&w, "cgroup-psi", "a.slice", "cpu_some"), rate(&w, 2)),
+	   "20 ms of a second are 2 percent of it");
+	ok(isnan(value(&w, "cgroup", "a.slice", "tasks")), "a controller that is not enabled");
+	ok(isnan(value(&w, "cgroup", "b.slice/x.service", "cpu")), "a new one has no rate yet");
+	ok(value(&w, "cgroup", "/", "cpu") == 0, "the root is one of them");
+	gone("sys/fs/cgroup/a.slice/cpu.stat");
+	gone("sys/fs/cgroup/a.slice/memory.current");
+	gone("sys/fs/cgroup/a.slice/io.stat");
+	gone("sys/fs/cgroup/a.slice/cpu.pressure");
+	gone("sys/fs/cgroup/cgroup.controllers");
+	char path[256];
+	snprintf(path, sizeof(path), "%s/sys/fs/cgroup/a.slice", dir);
+	(void)rmdir(path);
+	put("sys/fs/cgroup/b.slice/x.service/cpu.stat", "usage_usec 200007\n");
+	put("sys/fs/cgroup/cgroup.controllers", "cpu\n");
+	size_t files = w.files.nr;
+	step(&w);
+	ok(near(value(&w, "cgroup", "b.slice/x.service", "cpu"), rate(&w, 20)), "then it has");
+	ok(value(&w, "cgroup", "a.slice", "cpu") == -1, "one that has gone has no column");
+	ok(w.files.nr < files, "and its files are closed");
+	what_done(&w);
+	gone("sys/fs/cgroup/cgroup.controllers");
+
+	put("sys/fs/cgroup/cpuacct/docker/cpuacct.usage", "1000000000\n");
+	put("sys/fs/cgroup/memory/docker/memory.usage_in_bytes", "8192\n");
+	put("sys/fs/cgroup/blkio/docker/blkio.throttle.io_service_bytes",
+	    "8:0 Read 100\n8:0 Write 7\n8:0 Total 107\nTotal 107\n");
+	what_init(&w, r, 4);
+	choose(&w, "cgroup", "docker");
+	start(&w);
+	put("sys/fs/cgroup/cpuacct/docker/cpuacct.usage", "1250000000\n");
+	put("sys/fs/cgroup/blkio/docker/blkio.throttle.io_service_bytes",
+	    "8:0 Read 300\n8:0 Write 7\n8:0 Total 307\nTotal 307\n");
+	step(&w);
+	ok(near(value(&w, "cgroup-v1", "docker", "cpu"), rate(&w, 25)), "version 1: CPU time");
+	ok(value(&w, "cgroup-v1", "docker", "memory") == 8192, "memory");
+	ok(near(value(&w, "cgroup-v1", "docker", "read"), rate(&w, 200)), "what was read");
+	what_done(&w);
+}
+
+static void sensors(const struct sysroot *r)
+{
+	struct what_engine w;
+	struct diag d;
+	what_init(&w, r, 4);
+	choose(&w, "temperature", NULL);
+	diag_init(&d);
+	ok(what_start(&w, &d) == -ENOENT && d.items.nr == 1 &&
+		   strstr(d.items.at[0].message, "no temperature sensors"),
+	   "a machine without sensors says so");
+	diag_done(&d);
+	what_done(&w);
+
+	put("sys/class/thermal/thermal_zone0/type", "x86_pkg_temp\n");
+	put("sys/class/thermal/thermal_zone0/temp", "45500\n");
+	put("sys/class/hwmon/hwmon1/name", "coretemp\n");
+	put("sys/class/hwmon/hwmon1/temp2_label", "Core 0\n");
+	put("sys/class/hwmon/hwmon1/temp2_input", "61000\n");
+	put("sys/class/hwmon/hwmon1/temp2_crit", "100000\n");
+	put("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "1000000\n");
+	put("sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "3000000\n");
+	put("sys/devices/system/cpu/cpufreq/x", "");
+	what_init(&w, r, 4);
+	choose(&w, "temperature", "total,all");
+	choose(&w, "frequency", "total,1");
+	start(&w);
+	step(&w);
+	ok(value(&w, "temperature", "total", "temperature") == 61, "the hottest");
+	ok(value(&w, "temperature", "x86_pkg_temp", "temperature") == 45.5, "a zone by its type");
+	ok(value(&w, "temperature", "coretemp/Core 0", "temperature") == 61, "a chip by its label");
+	ok(value(&w, "frequency", "total", "frequency") == 2e9, "the mean of all CPUs");
+	ok(value(&w, "frequency", "1", "frequency") == 3e9, "one of them");
+	what_done(&w);
+
+	put("sys/block/vda/size", "1\n");
+	put("dev/vda", "");
+	what_init(&w, r, 4);
+	choose(&w, "disk-health", NULL);
+	diag_init(&d);
+	ok(!what_start(&w, &d) && d.items.nr == 1 &&
+		   strstr(d.items.at[0].message,
+			  "'/dev/vda': disk health (SMART): not supported by device"),
+	   "what has no health says so");
+	diag_done(&d);
+	step(&w);
+	ok(isnan(value(&w, "disk-health", "vda", "temperature")), "and its columns are not known");
+	what_done(&w);
+}
+
 int main(void)
 {
 	struct sysroot r;
@@ -406,6 +522,8 @@ int main(void)
 	kernel_618(&r);
 	moments();
 	history(&r);
+	cgroups(&r);
+	sensors(&r);
 	sysroot_close(&r);
 	char command[64];
 	snprintf(command, sizeof(command), "rm -rf %s", dir);

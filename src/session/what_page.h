@@ -1,0 +1,25 @@
+/*
+ * `what --listen` for people: a page with a chart for each part of the columns and the processes that use most CPU time, beside /metrics for
+ * Prometheus. The page asks /data for rows that are newer than those it has; processes are read only while somebody asks.
+ */
+#pragma once
+
+#include "session/http.h"
+#include "session/what.h"
+#include "session/what_top.h"
+
+enum { WHAT_PAGE_ROWS = 3600 }; /* that a page can go back */
+
+struct what_page {
+	const struct what_engine *what;
+	u64 delay_ns;
+	struct what_top *top; /* NULL: nobody has asked yet */
+	u64 asked_ns; /* CLOCK_MONOTONIC of the last request; 0: there was none */
+};
+
+/* For http_opts: their ctx is a struct what_page. */
+extern const struct http_route what_page_routes[];
+
+/* After each what_read(): processes, if somebody looks at them. 0 or negative errno. */
+int what_page_read(struct what_page *p) must_check;
+void what_page_done(struct what_page *p);

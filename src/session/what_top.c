@@ -1,0 +1,98 @@
+#include "session/what_top.h"
+
+#include "base/clock.h"
+#include "kern/proc_tasks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct what_top {
+	struct proc_tasks *tasks;
+	const struct task_list *before, *now;
+	struct series_process most;
+	double ticks; /* per second */
+};
+
+static int read_tasks(struct what_top *t)
+{
+	const struct task_list *now;
+	int err = proc_tasks_read(t->tasks, &(struct proc_tasks_opts){ .parts = TASK_STAT }, &now);
+	if (err)
+		return err;
+	t->before = t->now;
+	t->now = now;
+	return 0;
+}
+
+struct what_top *what_top_new(const struct sysroot *root)
+{
+	struct what_top *t = calloc(1, sizeof(*t));
+	if (!t)
+		return NULL;
+	t->ticks = (double)sysconf(_SC_CLK_TCK);
+	t->tasks = proc_tasks_open(root);
+	int err = t->tasks ? read_tasks(t) : -errno;
+	if (!err)
+		return t;
+	what_top_free(t);
+	errno = -err;
+	return NULL;
+}
+
+void what_top_free(struct what_top *t)
+{
+	if (!t)
+		return;
+	proc_tasks_close(t->tasks);
+	free(t);
+}
+
+/* A task that began meanwhile has used all it has in this interval. */
+static u64 used_ticks(const struct what_top *t, const struct task *now)
+{
+	const struct task *then = task_list_find(t->before, now->pid, now->tid, now->start_ticks);
+	u64 all = now->user_ticks + now->system_ticks;
+	return then ? u64_less(all, then->user_ticks + then->system_ticks) : all;
+}
+
+size_t what_top_list(const struct what_top *t, struct what_process *to, size_t max)
+{
+	size_t nr = 0;
+	if (!t->before)
+		return 0;
+	double seconds = (double)u64_less(t->now->time_ns, t->before->time_ns) / (double)NS_PER_SEC;
+	vec_for_each (&t->now->tasks, task) {
+		u64 ticks = used_ticks(t, task);
+		if (!ticks || seconds <= 0)
+			continue;
+		double percent = 100 * (double)ticks / t->ticks / seconds;
+		size_t at = nr;
+		while (at && to[at - 1].cpu_percent < percent)
+			at--;
+		if (at >= max)
+			continue;
+		nr += nr < max;
+		memmove(&to[at + 1], &to[at], (nr - at - 1) * sizeof(*to));
+		to[at] = (struct what_process){ task, percent };
+	}
+	return nr;
+}
+
+int what_top_read(struct what_top *t)
+{
+	struct what_process most;
+	int err = read_tasks(t);
+	t->most = (struct series_process){ 0 };
+	if (!err && what_top_list(t, &most, 1))
+		t->most = (struct series_process){ .pid = most.task->pid,
+						   .command = most.task->comm,
+						   .cpu_percent = most.cpu_percent };
+	return err;
+}
+
+const struct series_process *what_top_process(const struct what_top *t)
+{
+	return &t->most;
+}

@@ -1,0 +1,22 @@
+/* The process that used most CPU time between two readings: what `what --top-process` shows at the end of a line. */
+#pragma once
+
+#include "kern/sysroot.h"
+#include "model/task.h"
+#include "view/series_lines.h"
+
+struct what_top;
+
+struct what_process {
+	const struct task *task; /* valid until the next reading */
+	double cpu_percent; /* of one CPU */
+};
+
+/* Reads for the first time. The root is borrowed. NULL and errno: no memory, or no /proc. */
+struct what_top *what_top_new(const struct sysroot *root);
+void what_top_free(struct what_top *t);
+/* Since the reading before; valid until the next one. 0 or negative errno. */
+int what_top_read(struct what_top *t) must_check;
+/* Those that used most, at most `max`, in that order. Their number. */
+size_t what_top_list(const struct what_top *t, struct what_process *to, size_t max);
+const struct series_process *what_top_process(const struct what_top *t);
