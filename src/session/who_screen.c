@@ -6,6 +6,7 @@
 #include "session/thread_stacks.h"
 #include "session/who_look.h"
 #include "session/who_settings.h"
+#include "view/tui_flame.h"
 #include "view/tui_live.h"
 #include "view/tui_screen.h"
 #include "view/who_head.h"
@@ -13,7 +14,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static const char footer[] =
@@ -266,52 +266,26 @@ static void save(struct who_screen *s, struct strbuf *message)
 
 /* ---- looking closer ---- */
 
-static int run_ourselves(char **argv)
-{
-	pid_t pid = fork();
-	int status = 0;
-	if (pid < 0)
-		return -errno;
-	if (!pid) {
-		(void)signal(SIGINT, SIG_DFL);
-		(void)execv("/proc/self/exe", argv);
-		_exit(127);
-	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-}
-
-/* Ten seconds of samples, then the browser of `report`: both are programs of their own, on the terminal that we leave to them. */
+/* Ten seconds of samples, which become a flame graph while they come in. */
 static void profile(const struct who_screen *s, const struct task *t, struct strbuf *message)
 {
-	char file[] = "/tmp/sonde-who.XXXXXX", id[16];
-	int fd = mkstemp(file);
-	if (fd < 0) {
-		strbuf_printf(message, "cannot make a file for the samples: %s", strerror(errno));
-		return;
-	}
-	close(fd);
-	(void)snprintf(id, sizeof(id), "%d", t->pid);
-	char *record[] = { (char *)"sonde", (char *)"record",
-			   (char *)"-q",    (char *)"-g",
-			   (char *)"-p",    id,
-			   (char *)"-o",    file,
-			   (char *)"--",    (char *)"sleep",
-			   (char *)"10",    NULL };
-	char *report[] = { (char *)"sonde", (char *)"report", (char *)"-i", file, NULL };
+	enum { SECONDS = 10 };
+	struct flame flame;
+	char title[128];
+	flame_init(&flame);
 	tui_suspend();
-	strbuf_printf(s->tell->out, "sampling %d for 10 s; Ctrl-C ends it early\n", t->pid);
+	strbuf_printf(s->tell->out, "sampling %d for %d s; Ctrl-C ends it early\n", t->pid, SECONDS);
 	(void)strbuf_flush(s->tell->out);
-	void (*old)(int) = signal(SIGINT, SIG_IGN);
-	int status = run_ourselves(record);
-	if (!status || status == 130)
-		status = run_ourselves(report);
-	(void)signal(SIGINT, old);
+	int err = s->o->profile(s->o->ctx, t->pid, SECONDS, &flame, message);
 	tui_resume();
-	(void)unlink(file);
-	if (status)
-		strbuf_printf(message, "the profile failed with status %d", status);
+	(void)snprintf(title, sizeof(title), "%d (%.40s)", t->pid, t->comm);
+	if (!err && !flame.points.nr)
+		strbuf_printf(message, "no samples: %s used no CPU time", title);
+	else if (!err)
+		err = tui_flame_window(&flame, title, s->tell->colour);
+	if (err && !message->len)
+		strbuf_printf(message, "cannot profile %s: %s", title, strerror(-err));
+	flame_done(&flame);
 }
 
 static void look(struct who_screen *s, const struct task *t,

@@ -277,7 +277,8 @@ static void set_colours(void)
 	init_pair(PAIR_FOUND, COLOR_WHITE, COLOR_RED);
 }
 
-int tui_flame(const struct flame *f, const char *title, bool colour)
+static int show(const struct flame *f, const char *title, bool colour,
+		int (*on)(const struct tui_screen *s))
 {
 	struct flame_tui t = { .colour = colour };
 	int err = flame_tree(f, &t.boxes);
@@ -288,13 +289,23 @@ int tui_flame(const struct flame *f, const char *title, bool colour)
 			      str_plural(t.boxes.list.at[0].count, "sample", "samples"));
 	strbuf_str(&t.title, title);
 	if (!err)
-		err = tui_screen(&(struct tui_screen){ .ctx = &t,
-						       .colour = colour,
-						       .colours = set_colours,
-						       .draw = draw,
-						       .key = do_key });
+		err = on(&(struct tui_screen){ .ctx = &t,
+					       .colour = colour,
+					       .colours = set_colours,
+					       .draw = draw,
+					       .key = do_key });
 	strbuf_done(&t.title);
 	vec_free(&t.boxes.list);
 	vec_free(&t.cells.list);
 	return err;
+}
+
+int tui_flame(const struct flame *f, const char *title, bool colour)
+{
+	return show(f, title, colour, tui_screen);
+}
+
+int tui_flame_window(const struct flame *f, const char *title, bool colour)
+{
+	return show(f, title, colour, tui_window);
 }

@@ -7,3 +7,8 @@ int tui_flame(const struct flame *f, const char *title, bool colour)
 {
 	return -ENOTTY;
 }
+
+int tui_flame_window(const struct flame *f, const char *title, bool colour)
+{
+	return -ENOTTY;
+}

@@ -179,6 +179,24 @@ screen_has ENDED
 ok $? "q leaves"
 term kill-server 2>/dev/null
 
+# A profile of a row needs no file and no program beside us.
+ls /tmp >before
+term new-session -d -x 110 -y 30 "env TERM=screen HOME=$HOME XDG_CONFIG_HOME=$XDG_CONFIG_HOME $SONDE who -d 0.3 -p $spin; echo ENDED; sleep 100"
+screen_has "^ *$spin "
+term send-keys Enter
+screen_has 'p  profile for 10 s'
+term send-keys p
+screen_has "sampling $spin for 10 s"
+screen_has '[0-9]+ samples? '
+ok $? "p profiles a process and shows a flame graph" || diag "$(term capture-pane -p)"
+is "$(ls /tmp | diff before - | grep -c sonde-who)" 0 "no file is left"
+term send-keys q
+screen_has "^ *$spin "
+ok $? "q goes back to the table" || diag "$(term capture-pane -p)"
+term send-keys q
+screen_has ENDED
+term kill-server 2>/dev/null
+
 # Settings of somebody else are left alone.
 chown 65534 config/sonde/config
 term new-session -d -x 110 -y 30 "env TERM=screen HOME=$HOME XDG_CONFIG_HOME=$XDG_CONFIG_HOME $SONDE who -d 0.3 -p $spin; echo ENDED; sleep 100"

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "cmd/app/app.h"
+#include "cmd/who/profile.h"
 #include "cmd/app/commands.h"
 #include "session/who_run.h"
 #include "session/who_settings.h"
@@ -163,6 +164,8 @@ static int run_it(struct app *app, struct who_run_opts *run, bool screen)
 	struct tell tell = app_tell(app);
 	app_live(app);
 	run->symbols = app_symbols(app);
+	run->profile = who_profile;
+	run->ctx = app;
 	int err = screen ? who_run_screen(run, &tell) : -ENOTTY;
 	return err == -ENOTTY ? who_run_batch(run, &tell) : err;
 }
