@@ -210,23 +210,30 @@ static int take_piece(struct perf_replay *r, struct replay_perf_reader *rd, u64 
 	return got;
 }
 
-enum { MEMORY_ALWAYS = 24 << 20, MEMORY_A_BYTE = 6 };
+enum {
+	MEMORY_ALWAYS = 48 << 20,
+	MEMORY_A_BYTE = 16,
+	FRAME_COSTS = 1 << 10, /* a name and a row */
+	ADDING_UP = 4, /* a fourth of the tables again */
+};
 
 /*
- * What samples leave in tables (stacks that are all different) can be as much as they are unpacked, and naming and adding them up takes
- * some two times that again: together this stays within what a file of this size may cost.
+ * Samples whose stacks are all different leave most of what they unpack to in tables. A program has only so many places in its code, so that a
+ * recording of one, however well it compresses, keeps some 10 bytes for each of the file's; places that are all different as well
+ * cost far more than that when they are named. Both are estimated before they are there.
  */
 void replay_perf_limit_memory(struct perf_replay *r)
 {
-	u64 used = budget_memory_used();
-	r->memory_most =
-		used ? used + MEMORY_ALWAYS + min(r->file.budget.size, (u64)1 << 50) * MEMORY_A_BYTE
-		     : 0;
+	r->memory_before = budget_memory_used();
+	r->memory_most = MEMORY_ALWAYS + min(r->file.budget.size, (u64)1 << 50) * MEMORY_A_BYTE;
 }
 
-static int check_memory(struct perf_replay *r)
+static int check_memory(struct perf_replay *r, const struct shard *sh)
 {
-	if (!r->memory_most || budget_memory_used() <= r->memory_most)
+	u64 tables = u64_less(budget_memory_used(), r->memory_before);
+	bool printed = r->needs & (NEED_FRAMES | NEED_PLACES); /* one by one, without rows */
+	u64 later = tables / ADDING_UP + (printed ? 0 : (u64)sh->frames.nr * FRAME_COSTS);
+	if (!r->memory_before || tables + later <= r->memory_most)
 		return 0;
 	pthread_mutex_lock(&r->lock);
 	(void)budget_bytes(&r->file.budget, UINT64_MAX, "what the recording unpacks to");
@@ -239,7 +246,7 @@ int replay_perf_next_block(struct source *s, struct shard *sh, u64 *seq)
 	struct perf_replay *r = replay_of(s);
 	struct replay_perf_reader *rd = sh->impl;
 	size_t index = atomic_fetch_add(&r->next, 1);
-	int err = r->file.compressed ? check_memory(r) : 0;
+	int err = r->file.compressed ? check_memory(r, sh) : 0;
 	if (err)
 		return err;
 	if (r->spool_mapped && index % SPOOL_BLOCKS == 0)

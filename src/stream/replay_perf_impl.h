@@ -75,7 +75,8 @@ struct perf_replay {
 	spool; /* ... of a compressed file: its records, decompressed; places after the file's end lead here */
 	size_t spool_mapped; /* they are in an unnamed file, mapped with this size; 0: in memory */
 	u64 unpacked; /* bytes that all compressed records are */
-	u64 memory_most; /* what this process may have before such a file costs too much; 0: any */
+	u64 memory_before,
+		memory_most; /* what this process had, and what such a file may cost it; before 0: not known */
 	VEC(struct replay_perf_block) blocks;
 	atomic_size_t next;
 	struct replay_perf_stats stats;
