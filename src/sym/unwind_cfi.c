@@ -28,6 +28,7 @@ struct unwind_cfi_walk {
 	struct cfi_memory mem;
 	struct cfi_regs regs;
 	bool exact; /* pc is no return address: it stands where the thread, or a signal, stopped it */
+	const struct cfi_table *inner; /* of the file that the frame before is in; NULL: it has none */
 	enum unwind_end end;
 };
 
@@ -328,6 +329,35 @@ static int step_by_code(struct unwind_cfi_walk *w)
 	return 1;
 }
 
+/*
+ * Code that was made at run time and is not in the recording (perf's own; ours has it, step_by_code) has called, and where it returns to is not
+ * known. CPython's trampolines for perf keep all registers and take the eight bytes that align the stack. Above these stands an address
+ * after a call, in the same file as what they called: the interpreter. Nothing else is believed.
+ */
+static bool step_by_trampoline(struct unwind_cfi_walk *w)
+{
+	enum { ALIGNING = 8 };
+	const struct arch *a = w->u->arch;
+	struct unwind_place p;
+	u8 code[CALL_BYTES];
+	u64 sp = w->regs.value[a->sp], pc = w->regs.value[a->pc];
+	bool framed =
+		is_known(w, a->fp) && w->regs.value[a->fp] == sp; /* its frame pointer leads on */
+	if (w->exact || framed || a->ra != a->pc || !w->th->find(w->th->ctx, pc - 1, &p) ||
+	    p.info->kind != IMAGE_KIND_ANON || code_at(w, pc, false, code, sizeof(code)) ||
+	    !read_stack(w->th, sp + ALIGNING, 8, &pc))
+		return false;
+	const struct unwind_cfi_slot *s = look_up(w, pc - 1);
+	if (!s->found.rule || !w->inner || s->found.table != w->inner)
+		return false;
+	size_t nr = code_at(w, pc, true, code, sizeof(code));
+	if (!nr || !a->after_call(code + nr, nr))
+		return false;
+	w->regs.value[a->pc] = pc;
+	w->regs.value[a->sp] = sp + ALIGNING + 8;
+	return true;
+}
+
 static bool step_by_frame_pointer(struct unwind_cfi_walk *w)
 {
 	const struct arch *a = w->u->arch;
@@ -391,7 +421,7 @@ static bool step(struct unwind_cfi_walk *w, const struct unwind_cfi_slot *s)
 	if (is_stub(w))
 		return step_by_stub(w);
 	int by_code = step_by_code(w);
-	return by_code ? by_code > 0 : step_by_frame_pointer(w);
+	return by_code ? by_code > 0 : step_by_trampoline(w) || step_by_frame_pointer(w);
 }
 
 u32 unwind(struct unwinder *u, const struct unwind_thread *th, bool callers_less, u64 *pcs, u32 max,
@@ -421,8 +451,10 @@ u32 unwind(struct unwinder *u, const struct unwind_thread *th, bool callers_less
 			break;
 		}
 		pcs[nr++] = callers_less ? asked : pc;
+		const struct cfi_table *table = s->found.rule ? s->found.table : NULL;
 		if (!step(&w, s))
 			break;
+		w.inner = table;
 	}
 	*end = w.end;
 	return nr;

@@ -33,12 +33,17 @@ int main(int argc, char **argv)
 {
 	/* sub $8,%rsp; call *%rcx; add $8,%rsp; ret */
 	static const unsigned char python[] = { 0x48, 0x83, 0xec, 8, 0xff, 0xd1, 0x48, 0x83, 0xc4, 8, 0xc3 };
+	/* The same with 24 bytes. */
+	static const unsigned char wide[] = { 0x48, 0x83, 0xec, 24, 0xff, 0xd1, 0x48, 0x83, 0xc4, 24, 0xc3 };
 	/* sub $8,%rsp; call *%rcx; jmp 1f; 1: add $8,%rsp; ret */
 	static const unsigned char jumps[] = { 0x48, 0x83, 0xec, 8, 0xff, 0xd1, 0xeb, 0, 0x48, 0x83, 0xc4, 8, 0xc3 };
 	unsigned char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (argc < 4 || page == MAP_FAILED)
 		return 2;
-	memcpy(page, argv[1][0] == 'j' ? jumps : python, argv[1][0] == 'j' ? sizeof(jumps) : sizeof(python));
+	if (argv[1][0] == 'j')
+		memcpy(page, jumps, sizeof(jumps));
+	else
+		memcpy(page, argv[1][0] == 'w' ? wide : python, sizeof(python));
 	if (mprotect(page, 4096, PROT_READ | PROT_EXEC))
 		return 3;
 	made = (fn *)page;
@@ -77,4 +82,19 @@ like "$(cat short.err)" '[0-9]+: longer than the copy' "a copy that is too short
 is "$(classes short)" "$(total short)" "the reasons add up again"
 "$SONDE" record --json -F 999 -e cpu-clock:u --call-graph dwarf,512 -o json.data -- ./tramp python 3000 60 >json.out 2>/dev/null
 like "$(cat json.out)" '"truncated_because":\{.*"longer than the copy":[0-9]+' "--json has the reasons, too"
+
+# A recording of perf's has no code of theirs: what stands above the eight bytes of such a trampoline is looked at instead, by ours only.
+if command -v perf >/dev/null && perf record -q -F 999 -e cpu-clock:u --call-graph dwarf,8192 -o perf.data -- ./tramp python 40000 4 2>perf.err; then
+	mv perf.data theirs.data
+	read -r reach all < <(whole theirs)
+	[ "$all" -ge 20 ] && [ "$reach" = "$all" ]
+	ok $? "perf's recording: $reach of $all stacks reach main"
+	perf record -q -F 999 -e cpu-clock:u --call-graph dwarf,8192 -o wide.data -- ./tramp wide 40000 4 2>perf.err
+	read -r reach all < <(whole wide)
+	[ "$all" -ge 20 ] && [ "$reach" = 0 ]
+	ok $? "one of another size ends the stack ($reach of $all)"
+else
+	skip "perf cannot record here: $(tail -n 1 perf.err 2>/dev/null)" "perf's recording"
+	skip "perf cannot record here" "one of another size"
+fi
 done_testing
