@@ -104,15 +104,19 @@ static int make_map(struct loaded *l, u32 i, struct diag *d)
 }
 
 /* The hash of stacks finds its addresses by number; facts are known now. */
-static int write_facts(struct loaded *l)
+static int write_facts(struct loaded *l, s32 command)
 {
 	int i = program_map_of(l->program, PROGRAM_MAP_FACTS);
-	l->start_ns = clock_ns(CLOCK_BOOTTIME);
 	if (i < 0)
 		return 0;
-	struct program_facts f = { .start_ns = l->start_ns };
+	struct program_facts f = { .start_ns = l->start_ns, .command = (u64)command };
 	const u32 zero = 0;
 	return bpfsys_map_update(l->maps[i], &zero, &f, 0);
+}
+
+int loaded_set_command(struct loaded *l, s32 pid)
+{
+	return write_facts(l, pid);
 }
 
 int loaded_open(struct loaded *l, const struct program *p, const struct sysroot *root,
@@ -121,6 +125,7 @@ int loaded_open(struct loaded *l, const struct program *p, const struct sysroot 
 	*l = (struct loaded){ .program = p, .root = root, .script = script };
 	strbuf_init(&l->log);
 	l->nr_cpus = possible_cpus(root);
+	l->start_ns = clock_ns(CLOCK_BOOTTIME);
 	l->maps = malloc(max(p->maps.nr, (size_t)1) * sizeof(*l->maps));
 	if (!l->maps)
 		return -ENOMEM;
@@ -130,7 +135,7 @@ int loaded_open(struct loaded *l, const struct program *p, const struct sysroot 
 	for (size_t i = 0; i < p->maps.nr && !rc; i++)
 		rc = make_map(l, (u32)i, d);
 	if (!rc)
-		rc = write_facts(l);
+		rc = write_facts(l, 0);
 	if (rc)
 		loaded_close(l);
 	return rc;

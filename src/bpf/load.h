@@ -50,6 +50,9 @@ int loaded_open(struct loaded *l, const struct program *p, const struct sysroot 
 		const char *script, struct diag *d) must_check;
 void loaded_close(struct loaded *l);
 
+/* The process of the command, for cpid: before anything is loaded. */
+int loaded_set_command(struct loaded *l, s32 pid) must_check;
+
 /* The descriptor of a code as such a program: loaded, or the one that was before. It stays l's. Negative errno with a diag. */
 int loaded_code(struct loaded *l, const struct program_probe *probe, const struct load_kind *kind,
 		struct diag *d) must_check;

@@ -119,6 +119,35 @@ static struct value lower_elapsed(struct lower *l, struct node *n)
 	return value_of(now);
 }
 
+static int command_fact(struct lower *l)
+{
+	int r = ir_reg(l->ir);
+	ir_map_value(l->ir, r, lower_facts(l), offsetof(struct program_facts, command));
+	ir_load(l->ir, r, r, 0, 8);
+	return r;
+}
+
+static struct value lower_cpid(struct lower *l, struct node *n)
+{
+	(void)n;
+	return value_of(command_fact(l));
+}
+
+static const struct program_type *check_has_cpid(struct checker *c, struct node *n)
+{
+	(void)c;
+	(void)n;
+	return &type_bool;
+}
+
+static struct value lower_has_cpid(struct lower *l, struct node *n)
+{
+	(void)n;
+	int r = command_fact(l);
+	lower_fit(l, r, &type_bool);
+	return value_of(r);
+}
+
 static struct value lower_cpu(struct lower *l, struct node *n)
 {
 	(void)n;
@@ -254,6 +283,10 @@ static const struct builtin rows[] = {
 	  "nanoseconds since boot, or of another clock" },
 	{ "elapsed", 0, 0, BUILTIN_VALUE, check_u64, lower_elapsed, NULL,
 	  "nanoseconds since the script started" },
+	{ "cpid", 0, 0, BUILTIN_VALUE, check_u64, lower_cpid, NULL,
+	  "process ID of the command of -c, or 0" },
+	{ "has_cpid", 0, 0, BUILTIN_VALUE, check_has_cpid, lower_has_cpid, NULL,
+	  "whether there is a command" },
 	{ "cpu", 0, 0, BUILTIN_VALUE, check_u32, lower_cpu, NULL, "number of the CPU" },
 	{ "numaid", 0, 0, BUILTIN_VALUE, check_u32, lower_numaid, NULL, "number of the NUMA node" },
 	{ "rand", 0, 0, BUILTIN_VALUE, check_u32, lower_rand, NULL, "random number" },

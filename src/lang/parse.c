@@ -291,10 +291,20 @@ static u32 point_end(const struct parser *p, u32 at)
 	return at;
 }
 
+/* The name of a probe, name=begin: where the point begins. */
+static u32 skip_name(const struct parser *p, u32 at)
+{
+	const char *s = p->in->text;
+	u32 end = at;
+	while (end < p->lex.end && (isalnum((unsigned char)s[end]) || s[end] == '_'))
+		end++;
+	return end > at && end < p->lex.end && s[end] == '=' ? end + 1 : at;
+}
+
 /* Attach points are not made of the tokens of expressions: they are read as text. */
 static void parse_points(struct parser *p, struct probe_block *b)
 {
-	p->lex.at = p->t.start;
+	p->lex.at = skip_name(p, p->t.start);
 	for (;;) {
 		if (lex_skip(&p->lex)) {
 			p->err = -EINVAL;

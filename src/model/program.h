@@ -126,7 +126,8 @@ enum program_map_role {
 /* What only the run knows. */
 struct program_facts {
 	u64 start_ns; /* CLOCK_BOOTTIME */
-	u64 spare[7];
+	u64 command; /* -c: its process; 0: none */
+	u64 spare[6];
 };
 
 struct program_map {

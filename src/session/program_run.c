@@ -62,7 +62,9 @@ static int set_up(struct program_state *r, const struct sysroot *root)
 	r->is_loaded = true;
 	r->loaded.want_log = r->opts->want_log;
 	r->loaded.pid = r->opts->pid;
-	if (r->opts->cgroup)
+	if (r->command.child.pid)
+		rc = loaded_set_command(&r->loaded, r->command.child.pid);
+	if (!rc && r->opts->cgroup)
 		rc = cgroup_find_v2(root, r->opts->cgroup, &r->loaded.cgroup, r->diag);
 	if (rc)
 		return rc;
