@@ -45,11 +45,31 @@ static bool same_metric(const struct series_column *a, const struct series_colum
 	return !strcmp(a->part.group, b->part.group) && !strcmp(a->key, b->key);
 }
 
+static bool is_counter(const struct what_engine *w, size_t i)
+{
+	const struct what_column *c = what_column_at(w, i);
+	return !c || (c->how == WHAT_RATE && c->unit->total);
+}
+
+static double value_of(const struct what_engine *w, size_t i)
+{
+	return is_counter(w, i) ? what_total(w, i)
+				: series_number(&w->series, w->series.nr_rows - 1, i);
+}
+
+double what_metric(const struct what_engine *w, size_t column, struct strbuf *name)
+{
+	strbuf_reset(name);
+	put_metric(w, column, is_counter(w, column), name);
+	if (is_counter(w, column))
+		strbuf_str(name, "_total");
+	return value_of(w, column);
+}
+
 static void put_value(const struct what_engine *w, size_t i, bool counter, struct strbuf *to)
 {
 	const struct series_column *c = &w->series.columns.at[i];
-	size_t last = w->series.nr_rows - 1;
-	double v = counter ? what_total(w, i) : series_number(&w->series, last, i);
+	double v = value_of(w, i);
 	if (isnan(v))
 		return;
 	put_metric(w, i, counter, to);
@@ -61,12 +81,6 @@ static void put_value(const struct what_engine *w, size_t i, bool counter, struc
 		strbuf_str(to, "\"}");
 	}
 	strbuf_printf(to, " %.15g\n", v);
-}
-
-static bool is_counter(const struct what_engine *w, size_t i)
-{
-	const struct what_column *c = what_column_at(w, i);
-	return !c || (c->how == WHAT_RATE && c->unit->total);
 }
 
 void what_openmetrics(const struct what_engine *w, struct strbuf *to)

@@ -8,6 +8,7 @@
 #include "session/what.h"
 #include "session/what_openmetrics.h"
 #include "session/what_page.h"
+#include "session/what_push.h"
 #include "session/what_raw.h"
 #include "session/what_record.h"
 #include "session/what_top.h"
@@ -31,7 +32,7 @@ struct what_opts {
 	const char *record; /* FILE */
 	u64 max_size;
 	const char *from, *to; /* of a recording */
-	const char *listen, *token_file;
+	const char *listen, *token_file, *push;
 	const char *cgroups;
 	bool dated, full, all, csv, openmetrics, list, no_first, top_process;
 };
@@ -179,6 +180,7 @@ static const struct opt what_rows[] = {
 	OPT_HEADING("For a browser and for Prometheus"),
 	OPT_STR(0, "listen", struct what_opts, listen, "ADDRESS", "Serve a page with charts and processes on loopback (127.0.0.1:9435), and below /metrics the last interval as OpenMetrics, instead of printing; the URL is printed"),
 	OPT_STR(0, "token-file", struct what_opts, token_file, "FILE", "The token that requests have to carry, instead of a random one"),
+	OPT_STR(0, "push", struct what_opts, push, "URL", "Send every interval by Prometheus remote write (http://127.0.0.1:8428/api/v1/write), instead of printing; what the server does not take waits, and what is given up is counted"),
 	OPT_HEADING("Output"),
 	OPT_FLAG(0, "no-first", struct what_opts, no_first, "Skip the first line, which is the mean since boot"),
 	OPT_FLAG(0, "csv", struct what_opts, csv, "Comma-separated values, with a line of names"),
@@ -201,6 +203,8 @@ struct what_session {
 	struct counter_file raw; /* with --raw */
 	u64 raw_ns; /* when it was read */
 	struct what_recording *recording; /* with --record */
+	struct what_push *push; /* with --push */
+	bool last; /* nothing is read any more: what waits is pushed */
 	const char *file; /* to be replayed; NULL: live */
 	char token[TOKEN_SIZE]; /* of --listen, as long as it serves */
 	struct series_lines lines;
@@ -346,10 +350,33 @@ static int keep(struct what_session *s)
 	return err ? err : s->count && s->shown >= s->count;
 }
 
+/* After the last interval the server is asked a few more times to take what waits. */
+static int push(struct what_session *s)
+{
+	int err = what_push_row(s->push, &s->what);
+	s->shown++;
+	s->last = s->count && s->shown >= s->count;
+	return err;
+}
+
+static int finish_push(struct what_session *s)
+{
+	enum { TRIES = 3, SECONDS = 10 };
+	u64 waited = u64_less(clock_monotonic_ns(), s->what.read_ns);
+	int tried = what_push_is_done(s->push) ? 0 : what_push_again(s->push);
+	if (tried < 0)
+		return tried;
+	s->shown += (u64)tried;
+	return what_push_is_done(s->push) || s->shown > s->count + TRIES ||
+	       waited > SECONDS * NS_PER_SEC;
+}
+
 static int on_timer(void *ctx, u64 times)
 {
 	struct what_session *s = ctx;
 	(void)times;
+	if (s->last)
+		return finish_push(s);
 	int err = what_read(&s->what);
 	if (!err && s->top)
 		err = what_top_read(s->top);
@@ -357,6 +384,8 @@ static int on_timer(void *ctx, u64 times)
 		return err;
 	if (s->recording)
 		return keep(s);
+	if (s->push)
+		return push(s);
 	if (!s->o->listen)
 		return show(s);
 	s->shown++;
@@ -440,6 +469,34 @@ static int serve(struct what_session *s, struct loop *l, struct http **ret)
 	return app_flush(s->app);
 }
 
+/* What is lost is an error at the end, not on the way. */
+static int report_push(struct what_session *s)
+{
+	struct what_push_counts c = what_push_counts(s->push);
+	const char *why = what_push_trouble(s->push);
+	u64 lost = c.lost + c.waiting;
+	if (s->app->json) {
+		struct json j;
+		json_begin(&j, &s->app->out, JSON_COMPACT);
+		json_object(&j);
+		json_put_str(&j, "pushed_to", s->o->push);
+		json_put_u64(&j, "samples", c.samples);
+		json_put_u64(&j, "lost", lost);
+		json_put_u64(&j, "refusals", c.refusals);
+		json_object_end(&j);
+		int err = json_end(&j);
+		if (err)
+			return err;
+	} else {
+		strbuf_printf(&s->app->err, "%s: pushed %llu samples, lost %llu\n", s->app->title,
+			      (unsigned long long)c.samples, (unsigned long long)lost);
+	}
+	if (!lost)
+		return 0;
+	return diag_error(&s->app->diag, -EIO, "'%s' did not take %llu samples%s%s", s->o->push,
+			  (unsigned long long)lost, why ? ": " : "", why ? why : "");
+}
+
 static int run_loop(struct what_session *s, loop_fn fn)
 {
 	struct http *http = NULL;
@@ -453,8 +510,14 @@ static int run_loop(struct what_session *s, loop_fn fn)
 		err = loop_add_timer(l, s->delay_ns, s->delay_ns, fn, s, NULL);
 	if (!err)
 		err = serve(s, l, &http);
+	if (!err && s->o->push && !(s->push = what_push_open(l, s->o->push, &s->app->diag)))
+		err = -errno;
 	if (!err)
 		err = loop_run(l);
+	if (s->push && err >= 0)
+		err = report_push(s);
+	what_push_close(s->push);
+	s->push = NULL;
 	http_close(http);
 	what_page_done(&s->page);
 	loop_free(l);
@@ -569,7 +632,7 @@ static int run_columns(struct what_session *s)
 		return record_columns(s);
 	if (s->preset->first_since_boot && !s->o->no_first) {
 		err = what_read_since_boot(&s->what);
-		if (!err && !s->o->listen)
+		if (!err && !s->o->listen && !s->o->push)
 			err = show(s);
 	}
 	if (!err)
@@ -714,6 +777,10 @@ static int what_run(struct app *app, void *opts, int argc, char **argv)
 				    o->groups.nr || o->events.items.nr))
 		status = app_usage(app, "--preset pidstat shows processes: no columns of the "
 					"system, --record, --raw, --openmetrics or --listen");
+	else if (o->push && (o->listen || o->record || o->raw || o->csv || o->openmetrics ||
+			     o->top_process || o->from || o->to || is_pidstat(&s)))
+		status = app_usage(app, "--push sends live columns: no --listen, --record, --raw, "
+					"--csv, --openmetrics, --top-process, pidstat or FILE");
 	else if (o->token_file && !o->listen)
 		status = app_usage(app, "--token-file needs --listen");
 	else if (o->csv + o->openmetrics + app->json > 1)
@@ -774,6 +841,8 @@ static const struct opt_example what_examples[] = {
 	{ "what day.data --from -10m", "its last ten minutes" },
 	{ "what --listen 127.0.0.1:9435 -a -m --psi --token-file token",
 	  "for Prometheus to scrape" },
+	{ "what --push http://127.0.0.1:8428/api/v1/write -a -m 10",
+	  "for VictoriaMetrics to keep" },
 	{ "what --list", "what each column means and where it comes from" },
 	{ 0 },
 };
