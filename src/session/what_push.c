@@ -23,7 +23,7 @@ enum {
 	NS_PER_MS = 1000000,
 };
 
-struct request {
+struct push_request {
 	struct strbuf body; /* in snappy */
 	u64 nr_samples;
 };
@@ -34,7 +34,7 @@ struct what_push {
 	socklen_t address_len;
 	char host[HOST_SIZE], path[1024]; /* host: with the port, as in the URL */
 	char instance[65];
-	struct request queue[QUEUE_MAX]; /* a ring, oldest first */
+	struct push_request queue[QUEUE_MAX]; /* a ring, oldest first */
 	size_t first, nr;
 	struct what_push_counts counts;
 	char trouble[128];
@@ -143,7 +143,7 @@ void what_push_snappy(const void *data, size_t len, struct strbuf *to)
 
 /* ---- the queue ---- */
 
-static struct request *oldest(struct what_push *p)
+static struct push_request *oldest(struct what_push *p)
 {
 	return &p->queue[p->first];
 }
@@ -265,7 +265,7 @@ static int on_silence(void *ctx, u64 times)
 
 static int begin_request(struct what_push *p)
 {
-	const struct request *r = oldest(p);
+	const struct push_request *r = oldest(p);
 	strbuf_reset(&p->out);
 	strbuf_printf(&p->out,
 		      "POST %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: sonde\r\n"
@@ -298,7 +298,7 @@ int what_push_row(struct what_push *p, const struct what_engine *w)
 			p->counts.lost += oldest(p)->nr_samples;
 			drop_oldest(p);
 		}
-		struct request *r = &p->queue[(p->first + p->nr) % QUEUE_MAX];
+		struct push_request *r = &p->queue[(p->first + p->nr) % QUEUE_MAX];
 		strbuf_init(&r->body);
 		r->nr_samples = nr;
 		what_push_snappy(body.data, body.len, &r->body);

@@ -275,6 +275,10 @@ static int top_run(struct app *app, void *opts, int argc, char **argv)
 				     .names = app_symbols(app),
 				     .opts = &o->report };
 	rec->all = !rec->pids && !rec->tids && !rec->user && !rec->cpus;
+	/* Copies of the stacks of all tasks: at 4000 Hz there is no keeping up with them on a busy machine. */
+	if ((rec->graph || rec->call_graph) && !app->dialect->records_as_perf && !rec->freq &&
+	    !rec->live.period)
+		rec->freq = "999";
 	rec->live.sample_time = 1;
 	rec->quiet = true;
 	strbuf_init(&c->sort);
@@ -301,7 +305,7 @@ static const struct opt top_rows[] = {
 	OPT_HEADING("What to sample"),
 	OPT_CALL('e', "event", "EVENT", "Events, separated by commas (cycles, or cpu-clock where there is no PMU); see `sonde list`", record_take_event),
 	OPT_CALL(0, "filter", "FILTER", "Filter for tracepoints of the preceding -e", record_take_filter),
-	OPT_STR('F', "freq", struct top_cmd_opts, record.freq, "HZ", "Samples per second per CPU, or 'max' (4000)"),
+	OPT_STR('F', "freq", struct top_cmd_opts, record.freq, "HZ", "Samples per second per CPU, or 'max' (4000; 999 with call graphs, but called as perf 4000)"),
 	OPT_UINT('c', "count", struct top_cmd_opts, record.live.period, "N", "Take one sample every N events instead"),
 	OPT_FLAG('g', NULL, struct top_cmd_opts, record.graph, "Call graphs (called as perf: by frame pointer)"),
 	OPT_CALL(0, "call-graph", "HOW", "Call graphs: how to collect them (fp, dwarf[,BYTES], auto, lbr), then how to draw them (as report -g)", take_graph),
