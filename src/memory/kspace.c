@@ -3,6 +3,7 @@
 #include "image/cexpr.h"
 #include "kern/caps.h"
 #include "kern/lockdown.h"
+#include "memory/kspace_dump.h"
 #include "memory/percpu.h"
 
 #include <errno.h>
@@ -46,6 +47,7 @@ void kspace_done(struct kspace *k)
 	}
 	if (k->has_syms)
 		ksyms_close(&k->syms);
+	dump_close(k->dump);
 	arena_done(&k->arena);
 }
 
@@ -80,6 +82,13 @@ static void hint_memory(struct kspace *k, int bpf_err, int kcore_err)
 int kspace_memory(struct kspace *k, struct memory **ret)
 {
 	int bpf_err = -ENODEV, kcore_err = -ENODEV;
+	if (k->opts.dump) {
+		int err = kspace_open_dump(k);
+		if (err)
+			return err;
+		*ret = k->memory = dump_memory(k->dump);
+		return 0;
+	}
 	if (!k->memory && k->opts.memory != KSPACE_MEMORY_KCORE)
 		bpf_err = memory_open_bpf(&k->memory);
 	if (!k->memory && k->opts.memory != KSPACE_MEMORY_BPF)
@@ -167,14 +176,22 @@ int kspace_types(struct kspace *k, struct btf **ret)
 {
 	int err = 0;
 	if (!k->has_types) {
-		err = load_btf(k->opts.root, "vmlinux", true, &k->btf_bytes, &k->btf_size,
-			       &k->btf_mapped);
+		err = k->opts.dump ? kspace_dump_types(k, &k->btf_bytes, &k->btf_size)
+				   : load_btf(k->opts.root, "vmlinux", true, &k->btf_bytes,
+					      &k->btf_size, &k->btf_mapped);
 		if (!err)
 			err = btf_open_memory(&k->btf, k->btf_bytes, k->btf_size, NULL);
 		if (err && k->btf_bytes) {
 			free_bytes(k->btf_bytes, k->btf_size, k->btf_mapped);
 			k->btf_bytes = NULL;
 		}
+	}
+	if (err && k->opts.dump) {
+		if (k->has_syms)
+			(void)diag_error(k->diag, err,
+					 "cannot read the kernel's types (BTF) from the dump: %s",
+					 err == -ENOENT ? "it has none" : strerror(-err));
+		return err;
 	}
 	if (err) {
 		(void)diag_error(k->diag, err,
@@ -188,14 +205,16 @@ int kspace_types(struct kspace *k, struct btf **ret)
 	return 0;
 }
 
-static int add_module(struct kspace *k, const char *name)
+/* bytes become the module's, whatever comes of it. */
+static int add_module(struct kspace *k, const char *name, void *bytes, size_t size)
 {
-	size_t size;
-	bool mapped;
 	struct kspace_module *m = calloc(1, sizeof(*m));
-	if (!m)
+	if (!m) {
+		free(bytes);
 		return -ENOMEM;
-	int err = load_btf(k->opts.root, name, false, &m->bytes, &size, &mapped);
+	}
+	m->bytes = bytes;
+	int err = bytes ? 0 : -ENOENT;
 	if (!err)
 		err = btf_open_memory(&m->btf, m->bytes, size, &k->btf);
 	m->name = err ? NULL : strdup(name);
@@ -213,15 +232,35 @@ static int add_module(struct kspace *k, const char *name)
 	return !err ? -ENOMEM : err == -ENOMEM ? err : 0;
 }
 
+static int load_module(struct kspace *k, const char *name)
+{
+	void *bytes = NULL;
+	size_t size = 0;
+	bool mapped;
+	int err = load_btf(k->opts.root, name, false, &bytes, &size, &mapped);
+	if (err == -ENOMEM)
+		return err;
+	return add_module(k, name, err ? NULL : bytes, size);
+}
+
 static void read_modules(struct kspace *k)
 {
 	struct sysroot r;
-	if (k->modules_read || sysroot_open(&r, k->opts.root))
+	if (k->modules_read)
 		return;
 	k->modules_read = true;
+	if (k->opts.dump) {
+		struct diag *diag = k->diag;
+		k->diag = NULL; /* the kernel's own types are there: no more can be done */
+		(void)!kspace_dump_module_types(k, add_module);
+		k->diag = diag;
+		return;
+	}
+	if (sysroot_open(&r, k->opts.root))
+		return;
 	DIR *dir = sysroot_dir(&r, "sys/kernel/btf");
 	for (struct dirent *e; dir && (e = readdir(dir)) && k->modules.nr < MODULES_MAX;)
-		if (e->d_name[0] != '.' && strcmp(e->d_name, "vmlinux") && add_module(k, e->d_name))
+		if (e->d_name[0] != '.' && strcmp(e->d_name, "vmlinux") && load_module(k, e->d_name))
 			break;
 	if (dir)
 		(void)closedir(dir);
@@ -354,6 +393,10 @@ const struct ksyms *kspace_try_syms(struct kspace *k)
 {
 	if (!k->tried_syms) {
 		k->tried_syms = true;
+		if (k->opts.dump) {
+			k->syms_err = kspace_dump_symbols(k);
+			return k->has_syms ? &k->syms : NULL;
+		}
 		k->syms_err = ksyms_open(&k->syms, k->opts.root, k->opts.cache);
 		k->has_syms = !k->syms_err;
 	}
@@ -367,6 +410,8 @@ int kspace_syms(struct kspace *k, const struct ksyms **ret)
 		*ret = s;
 		return 0;
 	}
+	if (k->opts.dump) /* which has said why */
+		return k->syms_err;
 	if (k->syms_err == -EPERM) {
 		(void)diag_error(k->diag, k->syms_err,
 				 "kernel addresses are hidden from this user (/proc/kallsyms)");
@@ -396,11 +441,36 @@ bool kspace_name_address(struct kspace *k, u64 addr, bool decimal, struct strbuf
 
 u32 kspace_nr_cpus(struct kspace *k)
 {
+	if (!k->nr_cpus && k->opts.dump)
+		k->nr_cpus = kspace_dump_cpus(k);
 	if (!k->nr_cpus) {
 		long n = sysconf(_SC_NPROCESSORS_CONF);
 		k->nr_cpus = n > 0 ? (u32)n : 1;
 	}
 	return k->nr_cpus;
+}
+
+u32 kspace_page_size(const struct kspace *k)
+{
+	return k->dump ? dump_page_size(k->dump) : (u32)sysconf(_SC_PAGESIZE);
+}
+
+bool kspace_is_x86(const struct kspace *k)
+{
+#if defined(__x86_64__)
+	bool here = true;
+#else
+	bool here = false;
+#endif
+	return k->dump ? dump_vmcore(k->dump)->machine == EM_X86_64 : here;
+}
+
+u64 kspace_machine_bytes(const struct kspace *k)
+{
+	long pages = sysconf(_SC_PHYS_PAGES);
+	if (k->dump)
+		return vmcore_bytes(dump_vmcore(k->dump));
+	return pages > 0 ? (u64)pages * kspace_page_size(k) : 0;
 }
 
 /* The per-CPU variables are all that BTF knows. */
@@ -500,6 +570,8 @@ int kspace_current(struct kspace *k, u64 *ret)
 {
 	struct memory *m;
 	int err = kspace_memory(k, &m);
+	if (!err && k->dump)
+		return kspace_dump_current(k, ret);
 	if (!err) {
 		err = memory_current_task(m, ret);
 		if (err)

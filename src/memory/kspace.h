@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/vec.h"
+#include "memory/dump.h"
 #include "memory/ktype.h"
 #include "memory/ksyms.h"
 #include "memory/memory.h"
@@ -17,6 +18,7 @@ struct kspace_opts {
 	const char *root; /* NULL or "": this system; a test's folder */
 	const char *cache; /* folder where the symbol list is kept for this boot; NULL: not at all */
 	enum kspace_memory memory;
+	const char *dump; /* a dump of another kernel; NULL: the running one */
 };
 
 /* A module's types. */
@@ -32,6 +34,8 @@ struct kspace {
 	struct arena arena;
 
 	/* Of kspace.c. */
+	struct crash_dump *dump; /* NULL: none, or not opened yet */
+	int dump_err;
 	struct memory *memory; /* NULL: not opened yet */
 	void *btf_bytes;
 	size_t btf_size;
@@ -90,6 +94,11 @@ const char *kspace_global_type(const char *name);
 int kspace_per_cpu(struct kspace *k, const struct kspace_global *g, u32 cpu, u64 *ret) must_check;
 /* CPUs that may exist. */
 u32 kspace_nr_cpus(struct kspace *k);
+u32 kspace_page_size(const struct kspace *k);
+/* Whether it is a kernel of x86_64: this one, or the dump's. */
+bool kspace_is_x86(const struct kspace *k);
+/* Bytes of the machine's memory. */
+u64 kspace_machine_bytes(const struct kspace *k);
 
 /* Tasks without a symbol: ours by BPF, and up its parents to the first of all. */
 int kspace_current(struct kspace *k, u64 *ret) must_check;

@@ -189,10 +189,7 @@ bool kstack_user_regs(struct kspace *k, const struct ktask *task, struct kregs *
 {
 	enum { CS_USER = 0x33, CS_USER32 = 0x23, FRED = 16 }; /* what FRED leaves free at the top */
 	struct memory *m;
-#if !defined(__x86_64__)
-	return false;
-#endif
-	if (kspace_memory(k, &m))
+	if (kspace_memory(k, &m) || !kspace_is_x86(k))
 		return false;
 	for (u64 room = 0; room <= FRED; room += FRED) {
 		u64 at = task->stack + STACK - room - sizeof(*ret);

@@ -171,6 +171,16 @@ bool ktask_is_kernel_thread(const struct ktask *task)
 	return task->flags & PF_KTHREAD;
 }
 
+bool ktask_is_class(const char *word)
+{
+	static const char *const words[] = { "RU", "IN", "UN", "ST", "TR",     "DE",
+					     "ZO", "PA", "ID", "NE", "kernel", "user" };
+	for (size_t n = 0; n < ARRAY_SIZE(words); n++)
+		if (!strcmp(words[n], word))
+			return true;
+	return false;
+}
+
 bool ktask_matches(const struct ktask *task, const char *word)
 {
 	u64 number;

@@ -41,5 +41,7 @@ const char *ktask_state(const struct ktask *task);
 bool ktask_is_kernel_thread(const struct ktask *task);
 /* Whether a word means it: its PID, the address of its task_struct, its name, its state's letters, "kernel", "user". */
 bool ktask_matches(const struct ktask *task, const char *word);
+/* Whether a word means tasks of a kind: a state's letters, "kernel", "user". There may be none. */
+bool ktask_is_class(const char *word);
 /* In pages. 0 for kernel threads. */
 void ktask_sizes(struct ktasks *t, const struct ktask *task, u64 *virtual, u64 *resident);

@@ -14,7 +14,7 @@ for c in p struct whatis list tree rd sym dis; do
 done
 exits 129 "-H and -h" i list -H -h 0
 exits 129 "-r and -f" i dis -r -f vfs_read
-exits 129 "-x and -d" i -x -d 1
+exits 129 "-x and --decimal" i -x --decimal 1
 exits 129 "an unknown source of memory" i --memory floppy 1
 exits 129 "an odd width" i rd -w 7 0
 exits 1 "an unknown structure" i struct no_such_struct

@@ -43,6 +43,9 @@ static const char *types_source(const struct inspect *i)
 {
 	if (!i->k.has_types)
 		return NULL;
+	if (i->k.dump)
+		return i->k.table_used ? "BTF (in the dump), types of globals from sonde's table"
+				       : "BTF (in the dump)";
 	return i->k.table_used ? "BTF (/sys/kernel/btf), types of globals from sonde's table"
 			       : "BTF (/sys/kernel/btf)";
 }
@@ -51,6 +54,8 @@ static const char *symbols_source(const struct inspect *i)
 {
 	if (!i->k.has_syms)
 		return NULL;
+	if (i->k.dump)
+		return "kallsyms (in the dump)";
 	return i->k.syms.has_data ? "/proc/kallsyms"
 				  : "/proc/kallsyms (functions only: CONFIG_KALLSYMS_ALL is off)";
 }
@@ -139,7 +144,8 @@ static void begin(struct inspect *i, struct app *app, const struct inspect_opts 
 	i->text.screen = app->out.screen;
 	strbuf_init(&i->json_text);
 	struct kspace_opts k = { .cache = cache_folder(NULL, i->cache, sizeof(i->cache)),
-				 .memory = (enum kspace_memory)o->memory };
+				 .memory = (enum kspace_memory)o->memory,
+				 .dump = o->dump };
 	kspace_init(&i->k, &k, &app->diag);
 }
 
@@ -150,6 +156,7 @@ static void end(struct inspect *i)
 	strbuf_done(&i->text);
 	strbuf_done(&i->json_text);
 	kstacks_close(i->stacks);
+	kunwind_close(i->unwind);
 	kspace_done(&i->k);
 }
 
@@ -286,6 +293,8 @@ RUN(foreach)
 RUN(bt)
 RUN(files)
 RUN(vm)
+RUN(log)
+RUN(sys)
 #undef RUN
 
 static const char *const memory_words[] = { "auto", "bpf", "kcore", NULL };
@@ -318,22 +327,31 @@ static int width_8(void *opts, const char *value, bool negated, struct diag *d)
 
 /* clang-format off */
 #define T struct inspect_opts
+#define DUMP_HELP "Look at this dump of a kernel (ELF or kdump-compressed) instead of the running kernel"
 #define COMMON_ROWS \
 	OPT_HEADING("Sources"), \
+	OPT_STR(0, "dump", T, dump, "FILE", DUMP_HELP), \
+	SOURCE_ROWS
+#define SOURCE_ROWS \
 	OPT_ENUM(0, "memory", T, memory, "SOURCE", "How to read kernel memory: auto (default), bpf, kcore", memory_words), \
 	OPT_FLAG(0, "how", T, how, "Report which memory, type and symbol sources answered, on standard error")
 #define RADIX_ROWS \
-	OPT_FLAG('x', "hex", T, hex, "Print integers in hexadecimal"), \
 	OPT_FLAG('d', "decimal", T, decimal, "Print integers in decimal (default)"), \
+	RADIX_ROWS_WITHOUT_D
+#define RADIX_ROWS_WITHOUT_D \
+	OPT_FLAG('x', "hex", T, hex, "Print integers in hexadecimal"), \
 	OPT_UINT(0, "depth", T, depth, "N", "Show at most N levels of nested structures"), \
 	OPT_UINT(0, "elements", T, elements, "N", "Show at most N elements of an array or string (default: 200)")
 
 static const struct opt any_rows[] = {
-	RADIX_ROWS,
+	OPT_FLAG(0, "decimal", T, decimal, "Print integers in decimal (default)"),
+	RADIX_ROWS_WITHOUT_D,
 	OPT_UINT('i', "interval", T, interval_s, "SECONDS", "Print the value every SECONDS, with its change per second"),
 	OPT_UINT('n', "count", T, count, "N", "With -i, stop after N lines"),
 	OPT_FLAG(0, "probed", T, probed, "Report whether and by whom the named functions are instrumented"),
-	COMMON_ROWS,
+	OPT_HEADING("Sources"),
+	OPT_STR('d', "dump", T, dump, "FILE", DUMP_HELP),
+	SOURCE_ROWS,
 	OPT_END(),
 };
 static const struct opt print_rows[] = { RADIX_ROWS, COMMON_ROWS, OPT_END() };
@@ -399,6 +417,12 @@ static const struct opt task_rows[] = { TASK_ROWS, COMMON_ROWS, OPT_END() };
 static const struct opt foreach_rows[] = {
 	OPT_HEADING("bt"), BT_ROWS, OPT_HEADING("task"), TASK_ROWS, COMMON_ROWS, OPT_END(),
 };
+static const struct opt log_rows[] = {
+	OPT_FLAG('T', "wall-time", T, wall_time, "Show the date and time instead of seconds since boot"),
+	OPT_FLAG('m', "level", T, show_level, "Show the level, <0> (emergency) to <7> (debug)"),
+	OPT_FLAG('t', "text", T, bare, "Show the text only"),
+	COMMON_ROWS, OPT_END(),
+};
 static const struct opt plain_rows[] = { COMMON_ROWS, OPT_END() };
 #undef T
 /* clang-format on */
@@ -432,7 +456,10 @@ static int run_any(struct app *app, void *opts, int argc, char **argv)
 	if (!argc)
 		return app_usage(app, "which expression, or which command?");
 	if (o->hex && o->decimal)
-		return app_usage(app, "-x and -d exclude each other");
+		return app_usage(app, "-x and --decimal exclude each other");
+	if (o->dump && (o->interval_s || o->probed))
+		return app_usage(app, "a dump does not change, and nothing is probed in it: -d "
+				      "excludes -i and --probed");
 	if (o->interval_s)
 		return watch(app, o, argc, argv);
 	return inspect_run(app, o, o->probed ? inspect_probed : inspect_any, argc, argv);
@@ -515,6 +542,16 @@ static const struct opt_example bt_examples[] = {
 	{ "inspect bt -s kthreadd", "with offsets, a task by its name" },
 	{ 0 },
 };
+static const struct opt_example log_examples[] = {
+	{ "inspect log", "the kernel's messages, from its memory" },
+	{ "inspect -d vmcore log -T", "those of a dump, with dates" },
+	{ 0 },
+};
+static const struct opt_example sys_examples[] = {
+	{ "inspect sys", "this machine" },
+	{ "inspect -d vmcore sys", "the machine that a dump is of" },
+	{ 0 },
+};
 static const struct opt_example files_examples[] = {
 	{ "inspect files 1", "open files of process 1" },
 	{ 0 },
@@ -584,11 +621,19 @@ SUB(sub_files, "files", "list open files of tasks", "[OPTIONS] [TASK...]", run_f
 SUB(sub_vm, "vm", "list mapped areas of tasks", "[OPTIONS] [TASK...]", run_vm, plain_rows,
     .examples = vm_examples, .about = ABOUT_TASKS "Without one, the task that asks.");
 
+SUB(sub_log, "log", "print the kernel's messages", "[OPTIONS]", run_log, log_rows,
+    .examples = log_examples,
+    .about =
+	    "Reads the ring of records itself, so that the messages of a dump are printed as those "
+	    "of the running kernel are.");
+SUB(sub_sys, "sys", "print what machine and kernel this is", "[OPTIONS]", run_sys, plain_rows,
+    .examples = sys_examples);
+
 static const struct command *const subs[] = { &sub_print, &sub_struct, &sub_union,   &sub_whatis,
 					      &sub_list,  &sub_tree,   &sub_rd,	     &sub_sym,
 					      &sub_dis,	  &sub_ps,     &sub_task,    &sub_bt,
 					      &sub_files, &sub_vm,     &sub_foreach, &sub_mod,
-					      NULL };
+					      &sub_log,	  &sub_sys,    NULL };
 
 static const struct opt_example examples[] = {
 	{ "inspect init_task.comm", "print an expression over the kernel's data" },
@@ -598,19 +643,25 @@ static const struct opt_example examples[] = {
 	{ "inspect dis vfs_read", "the live text of a function" },
 	{ "inspect --probed vfs_read", "who instruments a function" },
 	{ "inspect -i 1 jiffies_64", "a value every second, and how fast it changes" },
+	{ "inspect -d vmcore bt UN", "stacks in a dump" },
 	{ 0 },
 };
 
 const struct command command_inspect = {
 	.name = "inspect",
 	.group = "Why",
-	.summary = "look at the live kernel's data structures",
+	.summary = "look at the data structures of a kernel, live or dumped",
 	.usage = "[OPTIONS] EXPRESSION | COMMAND [ARGS]",
 	.about =
 		"Reads the running kernel's memory without debug packages and without /proc/kcore: "
 		"types come from BTF, symbols from /proc/kallsyms, and memory through a BPF "
 		"program "
 		"that copies (bpf_probe_read_kernel), else from /proc/kcore. It never writes.\n"
+		"With -d the same is asked of a dump: an ELF file or a kdump-compressed one (pages "
+		"as "
+		"they are, by zlib or zstd), flattened or not, of x86_64 or arm64. Symbols and "
+		"types "
+		"are read from the dump, too, so that a kernel of 6.0 or later needs no vmlinux.\n"
 		"Expressions are C's: members with . and ->, [index], [from:to], casts, *, &, "
 		"sizeof, offsetof(TYPE, MEMBER), container_of(POINTER, TYPE, MEMBER), arithmetic, "
 		"per-CPU variables as NAME:CPU or NAME:a (all CPUs), and $current, the task_struct "

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "cmd/app/app.h"
 #include "memory/kfiles.h"
-#include "memory/kstacks.h"
+#include "memory/kunwind.h"
 #include "memory/print.h"
 #include "memory/walk.h"
 
@@ -14,6 +14,7 @@ struct inspect_opts {
 	bool how;
 	bool hex, decimal;
 	int memory; /* enum kspace_memory */
+	const char *dump; /* NULL: the running kernel */
 	u64 depth, elements;
 	/* Of single sub-commands. */
 	bool offsets; /* struct -o */
@@ -29,6 +30,7 @@ struct inspect_opts {
 	const char *module, *query; /* sym -m -q */
 	const char *vmlinux; /* -k of dis, sym, bt */
 	const char *task_members; /* task -R */
+	bool wall_time, show_level, bare; /* log -T -m -t */
 	u64 interval_s, count; /* -i -n */
 	bool probed;
 };
@@ -52,6 +54,7 @@ struct inspect {
 	struct kfiles files;
 	bool has_tasks, has_files;
 	struct kstacks *stacks;
+	struct kunwind *unwind; /* of a dump */
 	u64 context; /* the task that is meant where none is named; 0: ours */
 };
 
@@ -85,6 +88,8 @@ int inspect_foreach(struct inspect *i, int argc, char **argv);
 int inspect_bt(struct inspect *i, int argc, char **argv);
 int inspect_files(struct inspect *i, int argc, char **argv);
 int inspect_vm(struct inspect *i, int argc, char **argv);
+int inspect_log(struct inspect *i, int argc, char **argv);
+int inspect_sys(struct inspect *i, int argc, char **argv);
 
 /* What is shown of one task. */
 typedef int (*inspect_task_fn)(struct inspect *i, const struct ktask *t);

@@ -102,42 +102,81 @@ static void print_registers(struct inspect *i, const struct kregs *r)
 		      (ull)r->cs, (ull)r->ss);
 }
 
-/* Why there are no frames; NULL: there are. */
-static const char *no_frames(const struct ktask *t, bool seen, u32 nr)
+/* A stack as it is shown: from the kernel's own unwinder, or from a dump. */
+struct stack_text {
+	struct kframe frames[KSTACK_FRAMES];
+	u32 nr;
+	const char *missing; /* why there are no frames; NULL: there are */
+	struct kregs regs;
+	bool has_regs,
+		first_regs; /* first: those that it ran with, not those that it will have in its program */
+};
+
+static int live_stack(struct inspect *i, const struct ktask *t, struct stack_text *s)
 {
-	if (nr)
-		return NULL;
-	if (t->on_cpu)
-		return "running: its stack changes meanwhile";
-	return seen ? "the kernel's unwinder found no frames"
-		    : "not seen: another PID namespace, or it has ended";
+	u64 places[KSTACK_FRAMES];
+	const u64 *ips = NULL;
+	bool seen = kstacks_find(i->stacks, t->addr, &ips, &s->nr);
+	int err = kstack_places(&i->k, t, ips, s->nr, places);
+	for (u32 n = 0; n < s->nr; n++)
+		s->frames[n] = (struct kframe){ ips[n], places[n] };
+	if (!s->nr)
+		s->missing = t->on_cpu ? "running: its stack changes meanwhile"
+			     : seen    ? "the kernel's unwinder found no frames"
+				       : "not seen: another PID namespace, or it has ended";
+	return err;
+}
+
+static int dumped_stack(struct inspect *i, const struct ktask *t, struct stack_text *s)
+{
+	const struct vmcore_cpu *cpu;
+	int err = kunwind_task(i->unwind, t, s->frames, &s->nr);
+	s->first_regs = kunwind_regs(i->unwind, t, &cpu);
+	if (s->first_regs && kspace_is_x86(&i->k)) {
+		memcpy(&s->regs, cpu->regs, sizeof(s->regs));
+		s->has_regs = true;
+	}
+	if (!s->nr)
+		s->missing = s->first_regs ? "in its program"
+			     : t->on_cpu   ? "running: the dump has no registers of its CPU"
+					   : "its stack is not in the dump";
+	return err;
+}
+
+static void print_first_registers(struct inspect *i, const struct stack_text *s)
+{
+	struct strbuf *to = &i->text;
+	if (s->nr) {
+		strbuf_str(to, "    [exception RIP: ");
+		if (!kspace_name_address(&i->k, s->regs.ip, false, to))
+			strbuf_str(to, "unknown");
+		strbuf_str(to, "]\n");
+	}
+	print_registers(i, &s->regs);
 }
 
 static int print_stack(struct inspect *i, const struct ktask *t, struct source_lines *lines)
 {
-	u64 places[KSTACK_FRAMES];
-	const u64 *ips = NULL;
-	u32 nr = 0;
-	struct kregs regs;
-	bool seen = kstacks_find(i->stacks, t->addr, &ips, &nr);
-	const char *why = no_frames(t, seen, nr);
-	int err = kstack_places(&i->k, t, ips, nr, places);
+	struct stack_text s = { .nr = 0 };
+	int err = i->k.dump ? dumped_stack(i, t, &s) : live_stack(i, t, &s);
 	if (err)
 		return err;
 	if (i->app->json) {
 		json_object(&i->j);
 		inspect_json_task(i, t);
-		if (why)
-			json_put_str(&i->j, "missing", why);
+		if (s.missing)
+			json_put_str(&i->j, "missing", s.missing);
 		json_key(&i->j, "frames");
 		json_array(&i->j);
 	} else {
 		inspect_task_head(i, t);
-		if (why)
-			strbuf_printf(&i->text, "    (%s)\n", why);
+		if (s.missing)
+			strbuf_printf(&i->text, "    (%s)\n", s.missing);
+		if (s.has_regs)
+			print_first_registers(i, &s);
 	}
-	for (u32 n = 0; n < nr; n++) {
-		struct frame_text f = { .ip = ips[n], .place = places[n] };
+	for (u32 n = 0; n < s.nr; n++) {
+		struct frame_text f = { .ip = s.frames[n].ip, .place = s.frames[n].place };
 		describe_frame(i, lines, &f);
 		if (i->app->json)
 			json_frame(i, &f);
@@ -149,16 +188,27 @@ static int print_stack(struct inspect *i, const struct ktask *t, struct source_l
 		json_object_end(&i->j);
 		return 0;
 	}
-	if (nr && !ktask_is_kernel_thread(t) && kstack_user_regs(&i->k, t, &regs))
-		print_registers(i, &regs);
+	if (s.nr && !ktask_is_kernel_thread(t) && kstack_user_regs(&i->k, t, &s.regs))
+		print_registers(i, &s.regs);
 	strbuf_char(&i->text, '\n');
 	return 0;
+}
+
+static int open_stacks(struct inspect *i)
+{
+	struct memory *m;
+	int err = kspace_memory(&i->k, &m);
+	if (err)
+		return err;
+	if (i->k.dump)
+		return i->unwind ? 0 : kunwind_open(&i->k, &i->unwind);
+	return i->stacks ? 0 : kstacks_open(&i->k, &i->stacks);
 }
 
 int inspect_task_bt(struct inspect *i, const struct ktask *t)
 {
 	struct source_lines lines;
-	int err = i->stacks ? 0 : kstacks_open(&i->k, &i->stacks);
+	int err = open_stacks(i);
 	if (err)
 		return err;
 	if (i->o->lines)
@@ -291,7 +341,7 @@ static int print_vma(void *ctx, const struct kvma *v)
 
 static void print_mm(struct inspect *i, const struct ktask *t, u64 pgd)
 {
-	u64 virtual, resident, page_kb = (u64)sysconf(_SC_PAGESIZE) / 1024;
+	u64 virtual, resident, page_kb = kspace_page_size(&i->k) / 1024;
 	ktask_sizes(&i->tasks, t, &virtual, &resident);
 	if (i->app->json) {
 		json_object(&i->j);

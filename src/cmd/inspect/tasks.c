@@ -49,7 +49,10 @@ static int choose_tasks(struct task_choice *c)
 	if (err)
 		return err;
 	report_walk(i);
-	if (!c->tasks.nr && c->nr_words) {
+	bool none_is_fine = false; /* no task is in this state now */
+	for (int n = 0; n < c->nr_words; n++)
+		none_is_fine |= ktask_is_class(c->words[n]);
+	if (!c->tasks.nr && c->nr_words && !none_is_fine) {
 		(void)diag_error(&i->app->diag, -ESRCH, "no such task: '%s'", c->words[0]);
 		diag_hint(&i->app->diag, "a PID of the first namespace, an address, a name, or "
 					 "kernel, user, RU, IN, UN ...: see 'inspect ps'");
@@ -103,8 +106,8 @@ static const char ps_head[] =
 static int print_task(struct inspect *i, const struct ktask *t)
 {
 	struct ktask parent;
-	u64 virtual, resident, page_kb = (u64)sysconf(_SC_PAGESIZE) / 1024;
-	long pages = sysconf(_SC_PHYS_PAGES);
+	u64 virtual, resident, page_kb = kspace_page_size(&i->k) / 1024;
+	u64 machine_kb = kspace_machine_bytes(&i->k) / 1024;
 	bool kernel = ktask_is_kernel_thread(t);
 	u32 ppid = t->parent && !ktasks_read(&i->tasks, t->parent, &parent) ? parent.tgid : 0;
 	ktask_sizes(&i->tasks, t, &virtual, &resident);
@@ -126,7 +129,7 @@ static int print_task(struct inspect *i, const struct ktask *t)
 	}
 	strbuf_printf(&i->text, "%c %7u %7u  %3u  %016llx  %s  %4.1f %8llu %8llu  %s",
 		      t->on_cpu ? '>' : ' ', t->pid, ppid, t->cpu, (ull)t->addr, ktask_state(t),
-		      pages > 0 ? 100.0 * (double)resident / (double)pages : 0.0,
+		      machine_kb ? 100.0 * (double)(resident * page_kb) / (double)machine_kb : 0.0,
 		      (ull)(virtual * page_kb), (ull)(resident * page_kb), kernel ? "[" : "");
 	printable_name(&i->text, t->comm);
 	strbuf_str(&i->text, kernel ? "]\n" : "\n");

@@ -1,0 +1,273 @@
+/* inspect log and sys: what the kernel said, and what machine it runs on. */
+#include "cmd/inspect/inspect.h"
+
+#include "base/printable.h"
+#include "memory/klog.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+typedef unsigned long long ull;
+
+enum { NSEC = 1000000000, NAME_ROOM = 80 };
+
+/* ---- log ------------------------------------------------------------------------------------------------------------------- */
+
+struct log_text {
+	struct inspect *i;
+	u64 boot_ns; /* real time of the first nanosecond; 0: not known */
+};
+
+/*
+ * A member of the kernel's clock in a dump: tk_core is a struct without a name on many kernels, a sequence count and the struct
+ * timekeeper. false: it is not there.
+ */
+static bool clock_member(struct inspect *i, const char *member, u64 *ret)
+{
+	struct ktype clock;
+	struct ksym sym;
+	u64 at = 0;
+	const struct ksyms *s = kspace_try_syms(&i->k);
+	if (!s || !ksyms_find(s, "tk_core", &sym) ||
+	    !kspace_find_type(&i->k, "timekeeper", BTF_BIT(BTF_OF_STRUCT), &clock))
+		return false;
+	const struct eval_offset row = { "timekeeper", member, &at, true };
+	return !eval_offsets(&i->k, &row, 1) && at != EVAL_NO_OFFSET &&
+	       !memory_read(i->k.memory, sym.addr + sizeof(u64) + at, ret, sizeof(*ret));
+}
+
+/* Real time of the first nanosecond; 0: not known. */
+static u64 boot_time(struct inspect *i)
+{
+	u64 offset;
+	struct timespec now, up;
+	if (i->k.dump)
+		return clock_member(i, "offs_real", &offset) ? offset : 0;
+	if (clock_gettime(CLOCK_REALTIME, &now) || clock_gettime(CLOCK_MONOTONIC, &up))
+		return 0;
+	return (u64)(now.tv_sec - up.tv_sec) * NSEC + (u64)now.tv_nsec - (u64)up.tv_nsec;
+}
+
+static void print_time(struct log_text *t, u64 ns)
+{
+	char text[64];
+	struct tm tm;
+	time_t sec = (time_t)((t->boot_ns + ns) / NSEC);
+	if (t->i->o->bare)
+		return;
+	if (t->boot_ns && localtime_r(&sec, &tm) &&
+	    strftime(text, sizeof(text), "[%a %b %e %H:%M:%S %Z %Y] ", &tm))
+		strbuf_str(&t->i->text, text);
+	else
+		strbuf_printf(&t->i->text, "[%5llu.%06llu] ", (ull)(ns / NSEC),
+			      (ull)(ns % NSEC / 1000));
+}
+
+/* Each line of a record, as dmesg does it: those after the first below its text. */
+static void print_lines(struct log_text *t, const struct klog_record *r)
+{
+	struct strbuf *to = &t->i->text;
+	size_t start = to->len;
+	const char *at = r->text, *end = r->text + r->len;
+	if (t->i->o->show_level)
+		strbuf_printf(to, "<%u>", r->level);
+	print_time(t, r->time_ns);
+	size_t margin = to->len - start;
+	for (;;) {
+		const char *line = memchr(at, '\n', (size_t)(end - at));
+		printable_name_len(to, at, (size_t)((line ? line : end) - at));
+		strbuf_char(to, '\n');
+		if (!line || line + 1 == end)
+			return;
+		at = line + 1;
+		strbuf_fill(to, ' ', margin);
+	}
+}
+
+static int print_record(void *ctx, const struct klog_record *r)
+{
+	struct log_text *t = ctx;
+	struct inspect *i = t->i;
+	if (!i->app->json) {
+		print_lines(t, r);
+		return 0;
+	}
+	json_object(&i->j);
+	json_put_u64(&i->j, "number", r->number);
+	json_put_u64(&i->j, "time_ns", r->time_ns);
+	json_put_u64(&i->j, "level", r->level);
+	json_put_u64(&i->j, "facility", r->facility);
+	json_key(&i->j, "text");
+	json_strn(&i->j, r->text, r->len);
+	json_object_end(&i->j);
+	return 0;
+}
+
+int inspect_log(struct inspect *i, int argc, char **argv)
+{
+	struct log_text t = { .i = i };
+	struct klog_end end;
+	(void)argv;
+	if (argc)
+		return inspect_usage(i, "unexpected argument");
+	int err = 0;
+	if (i->o->wall_time) {
+		struct memory *m;
+		err = kspace_memory(&i->k, &m);
+		t.boot_ns = err ? 0 : boot_time(i);
+		if (!err && !t.boot_ns)
+			diag_warn(&i->app->diag, "when this kernel was started cannot be read: "
+						 "times are seconds since boot");
+	}
+	if (!err)
+		err = klog_each(&i->k, print_record, &t, &end);
+	if (!err && end.lost)
+		diag_warn(&i->app->diag, "%llu %s incomplete, or changed while %s read",
+			  (ull)end.lost, end.lost == 1 ? "record was" : "records were",
+			  end.lost == 1 ? "it was" : "they were");
+	return err;
+}
+
+/* ---- sys ------------------------------------------------------------------------------------------------------------------- */
+
+struct machine_text {
+	char node[NAME_ROOM], release[NAME_ROOM], version[NAME_ROOM], machine[NAME_ROOM];
+	u64 uptime_s, tasks;
+	u32 cpus;
+	u64 bytes;
+	u64 load[3]; /* fixed point, 11 bits */
+	bool has_load;
+};
+
+/* By way of the first task: that is found where the symbol list has functions only, too. */
+static int read_word(struct inspect *i, const char *member, char to[NAME_ROOM])
+{
+	enum { UTS = 65 };
+	struct kvalue v;
+	char text[64];
+	u64 addr;
+	(void)snprintf(text, sizeof(text), "&init_task.nsproxy->uts_ns->name.%s", member);
+	int err = eval_text(&i->k, text, &v);
+	if (!err)
+		err = eval_number(&i->k, &v, &addr);
+	if (!err)
+		err = kspace_read(&i->k, addr, to, UTS, "the name of the machine");
+	to[UTS] = '\0';
+	return err;
+}
+
+static int count_task(void *ctx, const struct ktask *t)
+{
+	(void)t;
+	++*(u64 *)ctx;
+	return 0;
+}
+
+/* Seconds since boot, from the kernel's clock; 0: not known. */
+static u64 uptime_of(struct inspect *i)
+{
+	struct timespec up;
+	u64 seconds;
+	if (!i->k.dump)
+		return clock_gettime(CLOCK_MONOTONIC, &up) ? 0 : (u64)up.tv_sec;
+	return clock_member(i, "ktime_sec", &seconds) ? seconds : 0;
+}
+
+static int read_machine(struct inspect *i, struct machine_text *t)
+{
+	int err = read_word(i, "nodename", t->node);
+	if (!err)
+		err = read_word(i, "release", t->release);
+	if (!err)
+		err = read_word(i, "version", t->version);
+	if (!err)
+		err = read_word(i, "machine", t->machine);
+	if (!err)
+		err = inspect_tasks(i);
+	if (!err)
+		err = ktasks_each(&i->tasks, count_task, &t->tasks, &i->walk);
+	if (err)
+		return err;
+	struct ksym sym;
+	const struct ksyms *s = kspace_try_syms(&i->k);
+	t->has_load = s && ksyms_find(s, "avenrun", &sym) &&
+		      !memory_read(i->k.memory, sym.addr, t->load, sizeof(t->load));
+	t->uptime_s = uptime_of(i);
+	t->cpus = kspace_nr_cpus(&i->k);
+	t->bytes = kspace_machine_bytes(&i->k);
+	return 0;
+}
+
+static void print_name(struct strbuf *to, const char *what, const char *name)
+{
+	strbuf_right(to, what, 12);
+	strbuf_str(to, ": ");
+	printable_name(to, name);
+	strbuf_char(to, '\n');
+}
+
+static void print_uptime(struct strbuf *to, u64 seconds)
+{
+	enum { DAY = 86400, HOUR = 3600, MINUTE = 60 };
+	if (seconds >= DAY)
+		strbuf_printf(to, "      UPTIME: %llu days, %02llu:%02llu:%02llu\n",
+			      (ull)(seconds / DAY), (ull)(seconds % DAY / HOUR),
+			      (ull)(seconds % HOUR / MINUTE), (ull)(seconds % MINUTE));
+	else
+		strbuf_printf(to, "      UPTIME: %02llu:%02llu:%02llu\n", (ull)(seconds / HOUR),
+			      (ull)(seconds % HOUR / MINUTE), (ull)(seconds % MINUTE));
+}
+
+static void print_sys_json(struct inspect *i, const struct machine_text *t)
+{
+	json_object(&i->j);
+	json_put_u64(&i->j, "cpus", t->cpus);
+	if (t->uptime_s)
+		json_put_u64(&i->j, "uptime_s", t->uptime_s);
+	json_put_u64(&i->j, "tasks", t->tasks);
+	json_put_str(&i->j, "nodename", t->node);
+	json_put_str(&i->j, "release", t->release);
+	json_put_str(&i->j, "version", t->version);
+	json_put_str(&i->j, "machine", t->machine);
+	json_put_u64(&i->j, "memory_bytes", t->bytes);
+	json_object_end(&i->j);
+}
+
+int inspect_sys(struct inspect *i, int argc, char **argv)
+{
+	enum { LOAD_BITS = 11, HUNDRED = 100 };
+	struct machine_text t = { .tasks = 0 };
+	struct strbuf *to = &i->text;
+	(void)argv;
+	if (argc)
+		return inspect_usage(i, "unexpected argument");
+	int err = read_machine(i, &t);
+	if (err)
+		return err;
+	if (i->app->json) {
+		print_sys_json(i, &t);
+		return 0;
+	}
+	if (i->o->dump)
+		print_name(to, "DUMPFILE", i->o->dump);
+	strbuf_printf(to, "        CPUS: %u\n", t.cpus);
+	if (t.uptime_s)
+		print_uptime(to, t.uptime_s);
+	if (t.has_load) {
+		strbuf_str(to, "LOAD AVERAGE:");
+		for (u32 n = 0; n < ARRAY_SIZE(t.load); n++)
+			strbuf_printf(
+				to, "%s %llu.%02llu", n ? "," : "", (ull)(t.load[n] >> LOAD_BITS),
+				(ull)((t.load[n] & ((1 << LOAD_BITS) - 1)) * HUNDRED >> LOAD_BITS));
+		strbuf_char(to, '\n');
+	}
+	strbuf_printf(to, "       TASKS: %llu\n", (ull)t.tasks);
+	print_name(to, "NODENAME", t.node);
+	print_name(to, "RELEASE", t.release);
+	print_name(to, "VERSION", t.version);
+	print_name(to, "MACHINE", t.machine);
+	strbuf_printf(to, "      MEMORY: %.1f GB\n", (double)t.bytes / (double)(1u << 30));
+	return 0;
+}
