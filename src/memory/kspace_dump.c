@@ -13,6 +13,8 @@ enum {
 	STRINGS_MAX = 16 << 20,
 	CPUS_MAX = 8192,
 	SYMBOL_NAME_MAX = 512,
+	MODULE_NAME_MAX = 64,
+	MODULES_MAX = 4096,
 };
 
 int kspace_open_dump(struct kspace *k)
@@ -51,28 +53,34 @@ int kspace_dump_types(struct kspace *k, void **bytes, size_t *size)
 	return err;
 }
 
+/* The copies that the kernel made of the modules' BTF: the modules' own are gone once they are loaded. */
 struct module_types {
 	struct kspace *k;
-	u64 data, size;
+	u64 btf, module, data, size,
+		name; /* btf_module.btf and .module, btf.data and .data_size, module.name */
 	int (*add)(struct kspace *k, const char *name, void *bytes, size_t size);
 };
 
-static int each_types(void *ctx, const struct kmodule *m)
+static int each_types(void *ctx, const struct walk_node *node)
 {
 	struct module_types *w = ctx;
 	struct memory *mem = dump_memory(w->k->dump);
-	u64 data;
+	char name[MODULE_NAME_MAX];
+	u64 btf, module, data;
 	u32 size;
-	if (memory_read(mem, m->addr + w->data, &data, sizeof(data)) ||
-	    memory_read(mem, m->addr + w->size, &size, sizeof(size)) || !data || !size ||
-	    size > BTF_MAX ||
+	bool cut;
+	if (memory_read(mem, node->addr + w->btf, &btf, sizeof(btf)) ||
+	    memory_read(mem, node->addr + w->module, &module, sizeof(module)) ||
+	    memory_read_text(mem, module + w->name, name, sizeof(name), &cut) ||
+	    memory_read(mem, btf + w->data, &data, sizeof(data)) ||
+	    memory_read(mem, btf + w->size, &size, sizeof(size)) || !size || size > BTF_MAX ||
 	    !budget_bytes(&dump_vmcore(w->k->dump)->file.budget, size, "types of modules"))
 		return 0;
 	void *room = malloc(size);
 	if (!room)
 		return -ENOMEM;
 	if (!memory_read(mem, data, room, size))
-		return w->add(w->k, m->name, room, size);
+		return w->add(w->k, name, room, size);
 	free(room);
 	return 0;
 }
@@ -81,13 +89,23 @@ int kspace_dump_module_types(struct kspace *k, int (*add)(struct kspace *k, cons
 							  void *bytes, size_t size))
 {
 	struct module_types w = { .k = k, .add = add };
+	struct walk_list list = { .kind = WALK_LIST_HEAD, .limit = MODULES_MAX };
 	struct walk_result r;
-	const struct eval_offset rows[] = { { "module", "btf_data", &w.data, true },
-					    { "module", "btf_data_size", &w.size, true } };
+	struct ksym sym;
+	const struct eval_offset rows[] = { { "btf_module", "list", &list.offset, false },
+					    { "btf_module", "btf", &w.btf, false },
+					    { "btf_module", "module", &w.module, false },
+					    { "btf", "data", &w.data, false },
+					    { "btf", "data_size", &w.size, false },
+					    { "module", "name", &w.name, false } };
+	const struct ksyms *s = kspace_try_syms(k);
+	if (!s || !ksyms_find(s, "btf_modules", &sym))
+		return -ENOENT;
 	int err = eval_offsets(k, rows, ARRAY_SIZE(rows));
-	if (err || w.data == EVAL_NO_OFFSET || w.size == EVAL_NO_OFFSET)
+	if (err)
 		return err;
-	return kmodules_each(k, each_types, &w, &r);
+	list.start = sym.addr;
+	return walk_list(k, &list, each_types, &w, &r);
 }
 
 /* ---- symbols of modules ---------------------------------------------------------------------------------------------------- */

@@ -93,11 +93,14 @@ int ktasks_read(struct ktasks *t, u64 addr, struct ktask *ret)
 
 /* ---- the walk -------------------------------------------------------------------------------------------------------------- */
 
+enum { STEPS_MAX = 2 * WALK_MAX };
+
 struct task_walk {
 	struct ktasks *t;
 	ktask_fn fn;
 	void *ctx;
 	u64 nr;
+	u64 steps; /* nodes of all lists: those of a hostile dump may lead through others a million times */
 	bool enough;
 };
 
@@ -113,6 +116,8 @@ static int each_thread(void *ctx, const struct walk_node *node)
 {
 	struct task_walk *w = ctx;
 	struct ktask task;
+	if (++w->steps > STEPS_MAX)
+		return w->enough = true;
 	return ktasks_read(w->t, node->addr, &task) ? 0 : tell_task(w, &task);
 }
 
@@ -121,6 +126,8 @@ static int each_leader(void *ctx, const struct walk_node *node)
 	struct task_walk *w = ctx;
 	struct ktask leader;
 	struct walk_result r;
+	if (++w->steps > STEPS_MAX)
+		return 1;
 	if (ktasks_read(w->t, node->addr, &leader))
 		return 0;
 	struct walk_list threads = { .kind = WALK_LIST_HEAD,

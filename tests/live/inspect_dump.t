@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # where: host
 # needs: root
-# timeout: 400
+# timeout: 900
 # inspect -d: QEMU dumps the memory of a guest, as ELF and compressed; what is read from the dump is compared with what the guest said of itself.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root
@@ -45,6 +45,7 @@ compare() {
 	is "$(i list -o task_struct.tasks -s task_struct.pid -h init_task | grep -c 'pid = ')" "$(i --json ps | python3 -c 'import json, sys; print(len({r["tgid"] for r in json.load(sys.stdin)["rows"]}))')" "$k: list: as many processes as ps has"
 	is "$(i '((struct task_struct *)0x'"$(awk -v p="$sleeper" '$1 == p { print $4 }' ps)"')->pid' | sed 's/.*= //')" "$sleeper" "$k: an expression"
 	like "$(i whatis vfs_read)" '^ssize_t vfs_read\(struct file \*, char \*, size_t, loff_t \*\);$' "$k: types"
+	like "$(i struct fuse_conn | tail -1)" '^SIZE: [1-9]' "$k: types of a module"
 	exits 0 "$k: dis" i dis vfs_read 3
 	is "$(grep -c '<vfs_read+' <<<"$out")" 2 "$k: dis: code" || diag "$out"
 	exits 0 "$k: --how" i --how init_task.pid
