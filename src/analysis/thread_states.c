@@ -679,3 +679,9 @@ u32 thread_states_current(const struct thread_states *ts, s32 cpu, u64 *since_ns
 		*since_ns = ts->cpus.at[cpu].since_ns;
 	return ts->cpus.at[cpu].current;
 }
+
+u32 thread_states_runner(struct thread_states *ts, const struct sample *s)
+{
+	return s->buffer || s->cpu < 0 || (size_t)s->cpu >= ts->cpus.nr ? THREAD_NONE
+									: runner(ts, s);
+}

@@ -138,3 +138,5 @@ const struct thread_states_totals *thread_states_totals(const struct thread_stat
 u32 thread_states_current(const struct thread_states *ts, s32 cpu, u64 *since_ns);
 /* Its idle task; THREAD_NONE: not seen. */
 u32 thread_states_idle(const struct thread_states *ts, s32 cpu);
+/* Whom a sample that was fed happened to. THREAD_NONE: it does not say, or no memory. */
+u32 thread_states_runner(struct thread_states *ts, const struct sample *s);

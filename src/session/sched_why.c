@@ -30,52 +30,6 @@ struct why_waits {
 	struct dict by_waker; /* wait and waker -> index into its wakers */
 };
 
-/* ---- chains ---- */
-
-/* Ways into the scheduler, which all waits have in common, and into the kernel. */
-static bool is_common(const char *name)
-{
-	static const char *const names[] = {
-		"schedule",	    "__schedule",      "preempt_schedule",
-		"schedule_timeout", "io_schedule",     "schedule_preempt_disabled",
-		"try_to_wake_up",   "wake_up_process", "default_wake_function",
-		"do_syscall_64",    "invoke_syscall",  "do_el0_svc",
-		"el0_svc",	    "el0t_64_sync",    "el0t_64_sync_handler",
-	};
-	static const char *const starts[] = { "__traceiter_", "perf_trace_", "entry_SYSCALL" };
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(names[i], name))
-			return true;
-	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
-		if (!strncmp(starts[i], name, strlen(starts[i])))
-			return true;
-	return false;
-}
-
-/* Innermost first: so many of the kernel's, and so many of the program's. */
-static void each_frame(const struct sched_why_view *v, u32 chain,
-		       void (*call)(void *ctx, const char *name), void *ctx)
-{
-	u32 nr, shown[2] = { 0 };
-	const u32 *frames = v->names && chain ? chain_frames(v->chains, chain, &nr) : NULL;
-	for (u32 i = frames ? nr : 0; i-- > 0;) {
-		const char *name = v->names->funcs[v->names->func_of[frames[i]]].name;
-		u32 mode = v->frames->frames[frames[i]].mode;
-		u32 *so_far = &shown[mode == FRAME_USER];
-		if (mode == FRAME_MARK || (name && is_common(name)) || *so_far >= v->max_stack)
-			continue;
-		call(ctx, name ? name : "[unknown]");
-		++*so_far;
-	}
-}
-
-static void add_frame(void *ctx, const char *name)
-{
-	struct strbuf *to = ctx;
-	strbuf_str(to, to->len ? " <- " : "");
-	printable_name(to, name);
-}
-
 static void json_frame(void *ctx, const char *name)
 {
 	json_str(ctx, name);
@@ -83,9 +37,7 @@ static void json_frame(void *ctx, const char *name)
 
 static const char *chain_text(struct why_text *t, u32 chain)
 {
-	strbuf_reset(&t->label);
-	each_frame(t->v, chain, add_frame, &t->label);
-	return strbuf_cstr(&t->label);
+	return wait_chain_text(&t->v->chain, chain, &t->label);
 }
 
 /* ---- waits of a thread, joined ---- */
@@ -347,11 +299,11 @@ static void json_who(struct why_text *t, const char *key, u32 thread)
 
 static void json_stack(struct why_text *t, u32 chain)
 {
-	if (!t->v->names)
+	if (!t->v->chain.names)
 		return;
 	json_key(&t->json, "stack");
 	json_array(&t->json);
-	each_frame(t->v, chain, json_frame, &t->json);
+	wait_chain_each(&t->v->chain, chain, json_frame, &t->json);
 	json_array_end(&t->json);
 }
 

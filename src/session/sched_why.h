@@ -2,20 +2,17 @@
 #pragma once
 
 #include "analysis/sched_why.h"
-#include "model/names.h"
 #include "session/tell.h"
+#include "session/wait_chain.h"
 
 struct sched_why_view {
 	const struct sched_why *why;
 	const struct thread_states *states;
-	const struct names_result *names; /* NULL: no chains */
-	const struct frame_table *frames;
-	const struct chain_table *chains;
+	struct wait_chain_names chain;
 	const s32 *pids, *tids; /* none: the busiest threads */
 	size_t nr_pids, nr_tids;
 	u32 max_threads; /* where none was chosen; 0: all */
 	u32 max_rows; /* of a section; 0: all */
-	u32 max_stack; /* of the kernel, and of the program */
 };
 
 /* How many threads were shown, or negative errno. */

@@ -256,7 +256,7 @@ int tasks_add(struct tasks *t, const struct perf_side *r, u64 time)
 }
 
 /* value: what to say of the time before the first change. */
-static void timeline_at(const struct timeline *l, u64 time, struct tasks_span *ret)
+static void timeline_at(const struct task_timeline *l, u64 time, struct tasks_span *ret)
 {
 	size_t lo = 0, hi = l->changes.nr;
 	/* The last one is asked for most. */
@@ -277,7 +277,7 @@ static void timeline_at(const struct timeline *l, u64 time, struct tasks_span *r
 		ret->until = l->changes.at[lo].from;
 }
 
-static void dict_timeline(const struct dict *d, const struct timeline *at, u32 id, u64 time,
+static void dict_timeline(const struct dict *d, const struct task_timeline *at, u32 id, u64 time,
 			  u32 none, u64 known, struct tasks_span *ret)
 {
 	*ret = (struct tasks_span){ .id = id, .value = none, .until = known };
@@ -314,21 +314,21 @@ u32 tasks_space(const struct tasks *t, u32 pid, u64 time)
 #define timeline_new(list, spare)                                                                  \
 	((spare)->nr ? &(list)->at[(spare)->at[--(spare)->nr]] : vec_push(list))
 
-static struct timeline *proc_at(struct tasks *t, u32 pid)
+static struct task_timeline *proc_at(struct tasks *t, u32 pid)
 {
 	u32 index = dict_get(&t->proc_of, pid);
 	if (index != DICT_NONE)
 		return &t->procs.at[index];
-	struct timeline *l = timeline_new(&t->procs, &t->free_procs);
+	struct task_timeline *l = timeline_new(&t->procs, &t->free_procs);
 	return l && !dict_put(&t->proc_of, pid, (u32)(l - t->procs.at)) ? l : NULL;
 }
 
-static struct timeline *comm_at(struct tasks *t, u32 tid)
+static struct task_timeline *comm_at(struct tasks *t, u32 tid)
 {
 	u32 index = dict_get(&t->comm_of, tid);
 	if (index != DICT_NONE)
 		return &t->comms.at[index];
-	struct timeline *l = timeline_new(&t->comms, &t->free_comms);
+	struct task_timeline *l = timeline_new(&t->comms, &t->free_comms);
 	if (!l || dict_put(&t->comm_of, tid, (u32)(l - t->comms.at)))
 		return NULL;
 	l->pid = NO_PID;
@@ -336,11 +336,11 @@ static struct timeline *comm_at(struct tasks *t, u32 tid)
 }
 
 /* The task is one of this process, and alive: a process is over when all of its tasks are. */
-static int join_process(struct tasks *t, struct timeline *task, u32 pid)
+static int join_process(struct tasks *t, struct task_timeline *task, u32 pid)
 {
 	if (!t->rounds || (task->pid == pid && !task->gone))
 		return 0;
-	struct timeline *proc = proc_at(t, pid);
+	struct task_timeline *proc = proc_at(t, pid);
 	if (!proc)
 		return -ENOMEM;
 	u32 before = task->pid == NO_PID ? DICT_NONE : dict_get(&t->proc_of, task->pid);
@@ -355,7 +355,7 @@ static int join_process(struct tasks *t, struct timeline *task, u32 pid)
 /* first: what it also was called before, if nothing else is known of that. */
 static int set_comm(struct tasks *t, u32 pid, u32 tid, u64 time, u32 comm, bool first)
 {
-	struct timeline *l = comm_at(t, tid);
+	struct task_timeline *l = comm_at(t, tid);
 	int err = l ? join_process(t, l, pid) : -ENOMEM;
 	if (!err && t->rounds)
 		err = dict_put(&t->catalog->last_comm, tid, comm);
@@ -370,7 +370,7 @@ static int set_comm(struct tasks *t, u32 pid, u32 tid, u64 time, u32 comm, bool 
 
 static s64 new_space(struct tasks *t, u32 pid, u64 time)
 {
-	struct timeline *proc = proc_at(t, pid);
+	struct task_timeline *proc = proc_at(t, pid);
 	struct change *c = proc ? vec_push(&proc->changes) : NULL;
 	struct space *s = c ? timeline_new(&t->spaces, &t->free_spaces) : NULL;
 	if (!s)
@@ -472,7 +472,7 @@ static int tell_last_comms(struct tasks *t)
 		if (s->value == DICT_NONE)
 			continue;
 		u32 have;
-		const struct timeline *l = &t->comms.at[s->value];
+		const struct task_timeline *l = &t->comms.at[s->value];
 		if (l->changes.nr)
 			err = dict_add(&t->catalog->last_comm, s->key,
 				       l->changes.at[l->changes.nr - 1].value, &have);

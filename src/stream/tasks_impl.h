@@ -51,7 +51,7 @@ struct change {
 	u32 seq;
 };
 
-struct timeline {
+struct task_timeline {
 	VEC(struct change) changes;
 	u32 pid; /* of a task: its process; NO_PID: nobody told */
 	u32 nr_tasks; /* of a process */
@@ -85,8 +85,8 @@ struct tasks {
 	struct catalog *catalog;
 	VEC(struct event) events;
 	VEC(struct space) spaces;
-	VEC(struct timeline) comms;
-	VEC(struct timeline) procs;
+	VEC(struct task_timeline) comms;
+	VEC(struct task_timeline) procs;
 	struct dict comm_of; /* tid -> comms */
 	struct dict proc_of; /* pid -> procs */
 	struct dict image_of; /* hash of (path, kind, device, inode) -> image */

@@ -46,14 +46,14 @@ static int drop_process(struct tasks *t, u32 pid)
 		return 0;
 	u32 *spare = vec_push(&t->free_procs);
 	int err = spare ? 0 : -ENOMEM;
-	struct timeline *l = &t->procs.at[index];
+	struct task_timeline *l = &t->procs.at[index];
 	if (spare)
 		*spare = index;
 	dict_remove(&t->proc_of, pid);
 	for (size_t i = 0; i < l->changes.nr && !err; i++)
 		err = drop_space(t, l->changes.at[i].value);
 	vec_free(&l->changes);
-	*l = (struct timeline){ 0 };
+	*l = (struct task_timeline){ 0 };
 	return err;
 }
 
@@ -62,7 +62,7 @@ static int drop_task(struct tasks *t, const struct ended *e)
 {
 	u32 index = dict_get(&t->comm_of, e->tid), pid = e->pid;
 	if (index != DICT_NONE) {
-		struct timeline *l = &t->comms.at[index];
+		struct task_timeline *l = &t->comms.at[index];
 		if (!l->gone)
 			return 0;
 		u32 *spare = vec_push(&t->free_comms);
@@ -75,7 +75,7 @@ static int drop_task(struct tasks *t, const struct ended *e)
 			t->procs.at[proc].nr_tasks--;
 		dict_remove(&t->comm_of, e->tid);
 		vec_free(&l->changes);
-		*l = (struct timeline){ 0 };
+		*l = (struct task_timeline){ 0 };
 	}
 	return drop_process(t, pid);
 }

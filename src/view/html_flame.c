@@ -1,7 +1,6 @@
 #include "view/html_flame.h"
 #include "base/big.h"
 #include "base/par.h"
-#include "view/markup.h"
 #include "view/page.h"
 
 #include <errno.h>
@@ -46,30 +45,6 @@ static void put_text(struct html *h, const char *s)
 	size_t len = strlen(s);
 	put(h, len);
 	strbuf_add(&h->blob, s, len);
-}
-
-static void base64(const struct strbuf *from, struct strbuf *to)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	enum { PIECE = 3 * 4096 };
-	for (size_t at = 0; at < from->len; at += PIECE) {
-		size_t nr = min(from->len - at, (size_t)PIECE);
-		const u8 *in = (const u8 *)from->data + at;
-		char *out = strbuf_room(to, (nr + 2) / 3 * 4);
-		if (!out)
-			return;
-		size_t n = 0;
-		for (size_t i = 0; i < nr; i += 3, n += 4) {
-			u32 v = (u32)in[i] << 16 | (i + 1 < nr ? (u32)in[i + 1] << 8 : 0) |
-				(i + 2 < nr ? in[i + 2] : 0);
-			out[n] = digits[v >> 18];
-			out[n + 1] = digits[v >> 12 & 63];
-			out[n + 2] = i + 1 < nr ? digits[v >> 6 & 63] : '=';
-			out[n + 3] = i + 2 < nr ? digits[v & 63] : '=';
-		}
-		strbuf_commit(to, n);
-	}
 }
 
 /* ---- points ---- */
@@ -500,11 +475,6 @@ static int fill_blob(struct html *h, const struct html_flame_opts *o)
 	return err ? err : h->blob.err;
 }
 
-static void put_part(const struct page_part *p, struct strbuf *to)
-{
-	strbuf_add(to, p->text, p->len);
-}
-
 int html_flame(const struct flame *f, const struct html_flame_opts *o, struct strbuf *to)
 {
 	enum { LEAST_POINTS = 1 << 15 };
@@ -513,11 +483,7 @@ int html_flame(const struct flame *f, const struct html_flame_opts *o, struct st
 	strbuf_init(&h.blob);
 	int err = fill_blob(&h, o);
 	if (!err) {
-		put_part(&page_flame[0], to);
-		markup_text(o->title, strlen(o->title), to);
-		put_part(&page_flame[1], to);
-		base64(&h.blob, to);
-		put_part(&page_flame[2], to);
+		page_put(page_flame, o->title, &h.blob, to);
 		err = to->err;
 	}
 	strbuf_done(&h.blob);

@@ -121,6 +121,8 @@ CASES = [
     ("sched-timehist", "value", "sched timehist -S -i DATA/6.1-lost.dat"),
     ("sched-why", "value", "sched why -i DATA/6.1-events_v6.dat"),
     ("sched-map", "value", "sched map -i DATA/6.1-events_v6.dat"),
+    ("timeline", "value", "timeline DATA/6.1-lost.dat"),
+    ("timeline", "value", "timeline -- sleep 0.05"),
     ("ftrace-dump", "value", "ftrace dump DATA/6.1-events_v7_none.dat"),
     ("ftrace-dump", "value", "ftrace dump DATA/6.1-events_v6.dat"),
     ("ftrace-mem", "value", "ftrace mem DATA/6.1-systems.dat"),

@@ -43,16 +43,16 @@ static int print_why(struct why_call *c, const struct sched_why *why, const stru
 	struct sched_why_view v = {
 		.why = why,
 		.states = ts,
-		.names = c->names ? &c->named : NULL,
-		.frames = &c->tables.frames,
-		.chains = &c->tables.chains,
+		.chain = { .names = c->names ? &c->named : NULL,
+			   .frames = &c->tables.frames,
+			   .chains = &c->tables.chains,
+			   .max_stack = (u32)min(c->o->why_stack, (u64)UINT16_MAX) },
 		.pids = c->choose.pids.at.at,
 		.nr_pids = c->choose.pids.at.nr,
 		.tids = c->choose.tids.at.at,
 		.nr_tids = c->choose.tids.at.nr,
 		.max_threads = (u32)min(c->o->max_threads, (u64)UINT32_MAX),
 		.max_rows = (u32)min(c->o->max_rows, (u64)UINT32_MAX),
-		.max_stack = (u32)min(c->o->why_stack, (u64)UINT16_MAX),
 	};
 	s64 shown = sched_why_print(&v, &to);
 	size_t all;
