@@ -411,11 +411,12 @@ static int describe(struct recorder *r, bool later, struct diag *d)
 	const struct live_event *events = live_perf_events(r->live, &nr);
 	const struct perf_event_attr *tracking =
 		events[nr - 1].tracking ? &events[nr - 1].attr : &events[0].attr;
+	/* Readers take a trailer without an id for one of the first event. */
+	const struct perf_event_attr *first = &events[0].attr;
 	struct strbuf buf;
 	strbuf_init(&buf);
 	struct synth s;
-	synth_init(&s, r->root,
-		   tracking->sample_id_all ? perf_trailer_size(tracking->sample_type) : 0,
+	synth_init(&s, r->root, first->sample_id_all ? perf_trailer_size(first->sample_type) : 0,
 		   !r->opts.live.as_perf || tracking->build_id, &buf);
 	s.opener = r->opener;
 	s.data_maps = r->opts.live.stack_bytes && !r->opts.unwind;
