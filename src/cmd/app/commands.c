@@ -20,6 +20,7 @@ const struct command *const commands[] = {
 	&command_kmem,
 	&command_mem,
 	&command_flame,
+	&command_timechart,
 	&command_timeline,
 	&command_export,
 	&command_diff,

@@ -63,6 +63,8 @@ extern const struct command command_record;
 extern const struct command command_report;
 extern const struct command command_run;
 extern const struct command command_sched;
+extern const struct command command_timechart;
+extern const struct command command_timechart_record;
 extern const struct command command_timeline;
 extern const struct command command_sched_latency;
 extern const struct command command_sched_map;

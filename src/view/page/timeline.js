@@ -1317,6 +1317,8 @@ function begin() {
 	if (state.slice !== NONE)
 		state.row = rowOfTrack(trackOfSlice(state.slice));
 	fillDrawer();
+	if (state.row >= 0)
+		reveal(state.row);
 	drawNow();
 }
 begin();
