@@ -401,9 +401,14 @@ static int find_address(struct finder *f, u64 pc)
 	u32 scope = dwcode_function_at(f->u, pc);
 	if (scope == DWCODE_NO_SCOPE)
 		return 0;
-	f->function_found = f->file_found = f->alias = true;
+	f->function_found = true;
 	const struct dwcode_scope *s = &f->u->scopes.at[scope];
+	const char *path;
 	u32 line;
+	if (f->r->file &&
+	    (!dwcode_declared(f->u, s, &path, &line) || !probe_path_ends(path, f->r->file)))
+		return 0;
+	f->file_found = f->alias = true;
 	if (f->r->has_line && f->r->line && dwcode_declared(f->u, s, &f->path, &line)) {
 		f->line = line + f->r->line;
 		return tell_lines(f);
@@ -516,6 +521,9 @@ static int not_found(struct finder *f)
 				       : "no code of %s comes from a file '%s'",
 			   r->function ? r->function : f->info->path, r->file);
 		diag_span(f->d, r->text, r->file_span.start, r->file_span.len);
+		if (r->function && isupper((u8)*r->file) && strchr(r->file, '_'))
+			diag_hint(f->d, "a symbol's version is written with a backslash: '%s\\@%s'",
+				  r->function, r->file);
 		return -ENOENT;
 	}
 	if (r->has_line)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Probes in source terms: definitions, variables, lines and functions from debug information are perf's, for points that are drawn with a fixed
 # seed from programs of several compilers; where they differ, the reason is known. What is not there is named, with what is near.
-# timeout: 300
+# timeout: 900
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde python3
 cd "$SONDE_TMP" || exit 1
@@ -98,6 +98,8 @@ refused() { # NAME REGEX ARGS...: fails with that message
 refused "a function that is not there" "hint: did you mean 'work'" -x plain -D wrok
 refused "a variable that is not there" "no variable 'sumn' in work" -x slow -D 'work:9 sumn'
 refused "a member that is not there" "struct part has no member 'nam'" -x plain -D 'work p->nam'
+refused "another name of a function, in a file that it is not in" "'alias' is not declared in a file 'nothere.c'" -x plain -D 'alias@nothere.c'
+refused "a version that reads as a file" 'written with a backslash: .alias.@GLIBC_2.2.5' -x plain -D 'alias@GLIBC_2.2.5'
 refused "a line without code" 'line 2 of main has no code|shares its code' -x slow -D main:1
 refused "a line after the end" 'the nearest line that can be probed is 14$' -x slow -D work:99
 refused "a file that is not there" "no code of .* comes from a file 'nothere.c'" -x plain -D nothere.c:3
