@@ -119,43 +119,39 @@ int run_probes_inherit(struct run_probes *p, struct event_list *l, struct diag *
 	return err;
 }
 
-/* Events in tracefs may be probes, of this run or defined before. */
-static u64 count_missed(const struct event_list *l)
+static bool is_event(void *ctx, const char *group, const char *event)
 {
+	const struct event_list *l = ctx;
+	vec_for_each (&l->events, e)
+		if (e->system && !strcmp(e->system, group) && !strcmp(e->event, event))
+			return true;
+	return false;
+}
+
+/* Events in tracefs may be probes, of this run or defined before. */
+static struct probe_misses count_missed(struct event_list *l)
+{
+	struct probe_misses none = { 0 };
 	struct tracing t;
-	struct probe_listing now;
 	bool any = false;
-	u64 missed = 0;
 	vec_for_each (&l->events, e)
 		any |= e->system != NULL;
 	if (!any || tracing_open(&t, ""))
-		return 0;
-	if (tracing_has(&t, "kprobe_profile") && !probe_list(&t, &now)) {
-		vec_for_each (&l->events, e) {
-			const struct probe_listed *p =
-				e->system ? probe_listing_find(&now, e->system, e->event) : NULL;
-			missed += p ? p->misses : 0;
-		}
-		probe_listing_done(&now);
-	}
+		return none;
+	struct probe_misses sum = t.err ? none : probe_misses_read(&t, is_event, l);
 	tracing_close(&t);
-	return missed;
+	return sum;
 }
 
-void run_probes_watch(struct run_probes *p, const struct event_list *l)
+void run_probes_watch(struct run_probes *p, struct event_list *l)
 {
 	p->missed_before = count_missed(l);
 }
 
-void run_probes_report(const struct run_probes *p, const struct event_list *l, struct diag *d)
+void run_probes_report(const struct run_probes *p, struct event_list *l, struct diag *d)
 {
-	u64 missed = count_missed(l);
-	if (missed <= p->missed_before)
-		return;
-	diag_warn(d, "probes on returns missed %llu calls: too many were open at once",
-		  (unsigned long long)(missed - p->missed_before));
-	diag_hint(d, "a definition with a larger number after the r holds more: 'r64:GROUP/EVENT "
-		     "FUNCTION $retval'");
+	struct probe_misses now = count_missed(l);
+	probe_misses_report(&p->missed_before, &now, d);
 }
 
 void run_probes_close(struct run_probes *p, struct diag *d)

@@ -7,6 +7,7 @@
 #include "event/event.h"
 #include "kern/journal.h"
 #include "probe/kernel.h"
+#include "probe/misses.h"
 
 struct run_probes {
 	struct event_probe_ops ops; /* for event_env.probes */
@@ -15,7 +16,7 @@ struct run_probes {
 	struct journal *journal; /* NULL: nothing was defined */
 	struct probe_defs defs;
 	char group[80];
-	u64 missed_before; /* by the probes that are watched */
+	struct probe_misses missed_before; /* by the probes that are watched */
 };
 
 /* p must stay where it is. */
@@ -26,9 +27,9 @@ void run_probes_init(struct run_probes *p, const char *title);
  * such probes are defined by name. Where that is not possible, children are left out, with a warning. Before the events are opened.
  */
 int run_probes_inherit(struct run_probes *p, struct event_list *l, struct diag *d) must_check;
-/* Remembers how many returns the probes among the events have missed so far. */
-void run_probes_watch(struct run_probes *p, const struct event_list *l);
-/* Warns of those that they missed since: too many calls were open at once. Before run_probes_close(). */
-void run_probes_report(const struct run_probes *p, const struct event_list *l, struct diag *d);
+/* Remembers what the probes among the events have missed so far. */
+void run_probes_watch(struct run_probes *p, struct event_list *l);
+/* Warns of what they missed since. Before run_probes_close(). */
+void run_probes_report(const struct run_probes *p, struct event_list *l, struct diag *d);
 /* Undoes all. The events must be closed. */
 void run_probes_close(struct run_probes *p, struct diag *d);

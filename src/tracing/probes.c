@@ -528,3 +528,32 @@ int ftrace_define_probes(struct ftrace_setup *s)
 	probes_close(&p);
 	return err;
 }
+
+/* ---- what they missed ------------------------------------------------------------------------------------------------------ */
+
+static bool is_traced(void *ctx, const char *group, const char *event)
+{
+	const struct ftrace_setup *s = ctx;
+	vec_for_each (&s->buffers, b)
+		vec_for_each (&b->traced, e)
+			if (e->system && !e->off && !strcmp(e->system, group) &&
+			    (e->whole || !strcmp(e->name, event)))
+				return true;
+	return false;
+}
+
+void ftrace_watch_misses(struct ftrace_setup *s)
+{
+	if (s->dry_run || s->counts_misses)
+		return;
+	s->counts_misses = true;
+	s->missed_before = probe_misses_read(&s->tracing, is_traced, s);
+}
+
+void ftrace_report_misses(struct ftrace_setup *s)
+{
+	if (!s->counts_misses)
+		return;
+	struct probe_misses now = probe_misses_read(&s->tracing, is_traced, s);
+	probe_misses_report(&s->missed_before, &now, s->diag);
+}

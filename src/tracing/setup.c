@@ -159,6 +159,7 @@ void ftrace_setup_end(struct ftrace_setup *s)
 {
 	if (!s->diag) /* never opened */
 		goto lists;
+	ftrace_report_misses(s);
 	journal_close(s->journal, s->diag);
 	s->journal = NULL;
 	cleanup_close(&s->lock_fd);
@@ -587,6 +588,8 @@ int ftrace_setup_apply(struct ftrace_setup *s, bool private, int pid)
 int ftrace_setup_switch(struct ftrace_setup *s, bool on)
 {
 	int err = 0;
+	if (on)
+		ftrace_watch_misses(s);
 	for (size_t i = 0; i < s->buffers.nr && !err; i++)
 		err = journal_set(s->journal, ftrace_path_in(s, &s->buffers.at[i], "tracing_on"),
 				  on ? "1" : "0", s->diag);

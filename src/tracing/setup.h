@@ -21,6 +21,7 @@
 #include "kern/journal.h"
 #include "kern/perf_tsc.h"
 #include "kern/sysroot.h"
+#include "probe/misses.h"
 #include "stream/ftrace_meta.h"
 
 /* As it was asked for. */
@@ -98,6 +99,8 @@ struct ftrace_setup {
 	int lock_fd;
 	s32 own_pid, command_pid; /* as the kernel knows them; 0: unknown, or none */
 	char *cmdline;
+	bool counts_misses;
+	struct probe_misses missed_before; /* by its probes, when it was switched on */
 };
 
 void ftrace_setup_init(struct ftrace_setup *s);
@@ -130,7 +133,7 @@ int ftrace_setup_apply(struct ftrace_setup *s, bool private, int pid) must_check
 int ftrace_setup_note_system(struct ftrace_setup *s, struct ftrace_buffer_opt *b,
 			     const char *system) must_check;
 int ftrace_setup_switch(struct ftrace_setup *s, bool on) must_check;
-/* Undoes (unless the journal is kept) and frees. */
+/* Undoes (unless the journal is kept) and frees. Warns of what probes have missed. */
 void ftrace_setup_end(struct ftrace_setup *s);
 
 /* tracefs for a command that only reads or pokes; 0 or negative errno with a diag. */

@@ -30,6 +30,9 @@ int ftrace_apply_events(struct ftrace_setup *s, struct ftrace_buffer_opt *b) mus
  * instance is made: those must be gone when probes are taken away.
  */
 int ftrace_define_probes(struct ftrace_setup *s) must_check;
+/* What the probes that are traced have missed, from now on, and since. */
+void ftrace_watch_misses(struct ftrace_setup *s);
+void ftrace_report_misses(struct ftrace_setup *s);
 
 /* Sets a trace option of a buffer where the kernel has it. */
 int ftrace_set_flag(struct ftrace_setup *s, const struct ftrace_buffer_opt *b, const char *name,
