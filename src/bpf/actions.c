@@ -245,13 +245,31 @@ static void do_system(struct actions *a, const struct record *r)
 	strbuf_done(&command);
 }
 
+static u32 line_at(const char *text, u32 at)
+{
+	u32 line = 1;
+	for (u32 i = 0; text && i < at && text[i]; i++)
+		line += text[i] == '\n';
+	return line;
+}
+
 static void do_runtime_error(struct actions *a, const struct record *r)
 {
 	const char *where =
 		r->probe < a->program->probes.nr ? a->program->probes.at[r->probe].text : "a probe";
 	s64 err = field_or(r, 0, 0);
-	strbuf_printf(a->err, "%s: a helper function failed: %s\n", where,
+	struct strbuf text;
+	strbuf_init(&text);
+	strbuf_printf(&text, "line %u: %s: cannot read memory: %s\n",
+		      line_at(a->program->text, r->action->span_start), where,
 		      strerror((int)(err < 0 ? -err : err)));
+	if (a->json) {
+		emit_text(a, "runtime_error", strbuf_cstr(&text), text.len);
+	} else {
+		strbuf_str(a->err, "WARNING: ");
+		strbuf_add(a->err, strbuf_cstr(&text), text.len);
+	}
+	strbuf_done(&text);
 }
 
 static bool decode(const struct actions *a, const void *data, u32 len, struct record *r)

@@ -54,18 +54,6 @@ static int bounded(struct lower *l, struct node *n, s64 more, u32 limit)
 	return r;
 }
 
-static void read_text(struct lower *l, struct place to, struct ir_arg size, int address, bool text)
-{
-	struct ir_arg args[] = { arg_place(to), size, ir_arg_reg(address) };
-	int user = ir_label(l->ir), end = ir_label(l->ir);
-	ir_if_imm(l->ir, BPF_JSGE, address, 0, user);
-	ir_call(l->ir, IR_NONE, text ? HELPER_READ_KERNEL_STR : HELPER_READ_KERNEL, 3, args);
-	ir_jump(l->ir, end);
-	ir_place_label(l->ir, user);
-	ir_call(l->ir, IR_NONE, text ? HELPER_READ_USER_STR : HELPER_READ_USER, 3, args);
-	ir_place_label(l->ir, end);
-}
-
 static struct value lower_str(struct lower *l, struct node *n)
 {
 	s64 len;
@@ -88,7 +76,7 @@ static struct value lower_str(struct lower *l, struct node *n)
 		lower_zero(l, to, type_room(n->type));
 	else
 		ir_store_imm(l->ir, to.base, to.off, 0, 8);
-	read_text(l, to, size, address, true);
+	lower_read_sized(l, to, size, ir_arg_reg(address), true, false);
 	return place_value(to);
 }
 
@@ -140,7 +128,7 @@ static struct value lower_buf(struct lower *l, struct node *n)
 	if (!output)
 		lower_zero(l, to, type_room(n->type));
 	ir_store(l->ir, to.base, to.off, len, 4);
-	read_text(l, place_at(to, 4), size, address, false);
+	lower_read_sized(l, place_at(to, 4), size, ir_arg_reg(address), false, false);
 	return place_value(to);
 }
 

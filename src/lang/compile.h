@@ -66,6 +66,7 @@ struct lang_input {
 	u64 time_ns; /* for tests: 0 */
 	bool stap; /* the script is in the language of SystemTap */
 	bool allow_unsafe;
+	bool report_errors; /* memory that cannot be read is reported where it happens: -k */
 	bool end_here; /* whoever runs the program runs end blocks with lang_interpret(), where that can */
 	bool callbacks; /* whoever loads the program passes on program.btf and program_code.funcs: else loops over maps are refused */
 	/* What the passes made is appended, where it is not NULL: for -d. */

@@ -53,7 +53,6 @@ struct lower {
 	struct probe_block *block;
 	const struct program_probe *probe;
 	u32 point;
-	u32 span; /* of what is being lowered */
 	int ctx; /* register */
 	int scratch; /* register with the frame in scratch memory; 0: not asked for yet */
 	int label_end;
@@ -157,6 +156,9 @@ int lower_read(struct lower *l, int address, s32 off, const struct program_type 
 /* helper(to, size, address): of the kernel or of a program, by the address. */
 void lower_read_bytes(struct lower *l, struct place to, u32 size, struct ir_arg address, bool text,
 		      bool kernel);
+/* The same for a size that is in a register. */
+void lower_read_sized(struct lower *l, struct place to, struct ir_arg size, struct ir_arg address,
+		      bool text, bool kernel);
 /* Cuts and extends what is in the register as the type says. */
 void lower_fit(struct lower *l, int reg, const struct program_type *t);
 /* A number for a map of the run's own, made when it is first asked for. */

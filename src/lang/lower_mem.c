@@ -133,24 +133,51 @@ void lower_fit(struct lower *l, int reg, const struct program_type *t)
 	ir_alu_imm(l->ir, t->is_signed ? BPF_ARSH : BPF_RSH, reg, shift);
 }
 
+/* -k: a record where r is negative. */
+static void report_error(struct lower *l, int r)
+{
+	if (!l->in->report_errors || l->err)
+		return;
+	const struct node at = { .start = l->ir->span, .len = 1 };
+	int end = ir_label(l->ir);
+	ir_if_imm(l->ir, BPF_JSGE, r, 0, end);
+	s64 action = lower_action(l, &at, PROGRAM_RUNTIME_ERROR,
+				  (const struct program_type *[]){ &type_s64 }, 1);
+	if (action < 0)
+		return;
+	struct lower_record record;
+	lower_record_begin(l, (u32)action, false, &record);
+	lower_store(l, value_of(r), &type_s64, record.fields, &type_s64);
+	lower_record_end(l, &record);
+	ir_place_label(l->ir, end);
+}
+
+void lower_read_sized(struct lower *l, struct place to, struct ir_arg size, struct ir_arg address,
+		      bool text, bool kernel)
+{
+	struct ir_arg args[] = { arg_place(to), size, address };
+	u32 user_helper = text ? HELPER_READ_USER_STR : HELPER_READ_USER;
+	u32 kernel_helper = text ? HELPER_READ_KERNEL_STR : HELPER_READ_KERNEL;
+	int r = l->in->report_errors ? ir_reg(l->ir) : IR_NONE;
+	if (kernel || address.kind != IR_ARG_REG) {
+		ir_call(l->ir, r, kernel_helper, 3, args);
+	} else {
+		/* The kernel's half of the address space is the negative one. */
+		int user = ir_label(l->ir), end = ir_label(l->ir);
+		ir_if_imm(l->ir, BPF_JSGE, address.reg, 0, user);
+		ir_call(l->ir, r, kernel_helper, 3, args);
+		ir_jump(l->ir, end);
+		ir_place_label(l->ir, user);
+		ir_call(l->ir, r, user_helper, 3, args);
+		ir_place_label(l->ir, end);
+	}
+	report_error(l, r);
+}
+
 void lower_read_bytes(struct lower *l, struct place to, u32 size, struct ir_arg address, bool text,
 		      bool kernel)
 {
-	struct ir_arg args[] = { arg_place(to), ir_arg_imm(size), address };
-	u32 user_helper = text ? HELPER_READ_USER_STR : HELPER_READ_USER;
-	u32 kernel_helper = text ? HELPER_READ_KERNEL_STR : HELPER_READ_KERNEL;
-	if (kernel || address.kind != IR_ARG_REG) {
-		ir_call(l->ir, IR_NONE, kernel_helper, 3, args);
-		return;
-	}
-	/* The kernel's half of the address space is the negative one. */
-	int user = ir_label(l->ir), end = ir_label(l->ir);
-	ir_if_imm(l->ir, BPF_JSGE, address.reg, 0, user);
-	ir_call(l->ir, IR_NONE, kernel_helper, 3, args);
-	ir_jump(l->ir, end);
-	ir_place_label(l->ir, user);
-	ir_call(l->ir, IR_NONE, user_helper, 3, args);
-	ir_place_label(l->ir, end);
+	lower_read_sized(l, to, ir_arg_imm(size), address, text, kernel);
 }
 
 int lower_read(struct lower *l, int address, s32 off, const struct program_type *t, bool kernel)

@@ -215,7 +215,7 @@ enum program_action_kind {
 	PROGRAM_TIME, /* format of strftime; field: ns where it was taken */
 	PROGRAM_CAT, /* printf of a path */
 	PROGRAM_SYSTEM, /* printf of a shell command */
-	PROGRAM_RUNTIME_ERROR, /* a helper failed: fields: error, number of the code's place */
+	PROGRAM_RUNTIME_ERROR, /* memory could not be read: field: the error */
 };
 
 /* The order of the rows of a PRINT_MAP. */

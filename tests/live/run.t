@@ -29,6 +29,11 @@ is "$(prints 'BEGIN { @a[1] = 10; @a[2] = 20; for ($kv : @a) { @s += $kv.1; } fo
 is "$(run -c 'cat /dev/null' -e 'named=BEGIN { printf("%d %d\n", cpid > 1, has_cpid); } tracepoint:sched:sched_process_exec /pid == cpid/ { printf("mine\n"); }' | grep . | tr '\n' ' ')" "1 1 mine " "cpid is the command; a probe may have a name"
 is "$(prints 'BEGIN { printf("%d %d\n", cpid, has_cpid); }')" "0 0" "which there may not be"
 
+run -k -e 'BEGIN { printf("%s|", str(0));
+	print(*(uint64*)8); exit(); }' >out.txt 2>err.txt
+is "$(grep -c 'WARNING: line [12]: begin: cannot read memory: Bad address' err.txt)" 2 "-k: reads that fail are reported with their lines" || diag "$(cat err.txt)"
+is "$(run -e 'BEGIN { print(*(uint64*)8); }' 2>&1 | grep .)" 0 "else they read as 0"
+
 # end blocks run here: no verifier follows their loops, and loops over maps go by the printed order
 is "$(prints 'BEGIN { exit(); } END { $i = 0; $s = 0; while ($i < 300) { $j = 0; while ($j < 1000) { @n[$j % 3] = $j; $s += 1; $j++; } $i++; }
 	printf("%d\n", $s); for ($kv : @n) { for ($o : @n) { printf("%d", $kv.0 * 10 + $o.0); } } clear(@n); @n[7] = 1; @c = count(); print(@c); }' | tr '\n' ' ')" \

@@ -22,6 +22,7 @@ struct run_opts {
 	bool stap; /* the script is in the language of SystemTap; then pid is the last pass, as there */
 	u64 target; /* -x */
 	bool ignored; /* options of LLVM */
+	bool report_errors;
 	bool refused;
 };
 
