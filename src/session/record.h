@@ -16,7 +16,8 @@
 /* Events and filters in the order they were given: a filter belongs to the events before it. */
 struct record_word {
 	const char *text;
-	enum { WORD_EVENT, WORD_FILTER, WORD_NOT_US } kind;
+	/* WORD_NOT_US_IF: of those that can leave us out */
+	enum { WORD_EVENT, WORD_FILTER, WORD_NOT_US, WORD_NOT_US_IF } kind;
 };
 
 /* What the rows fill. */
@@ -64,6 +65,7 @@ struct record_opts {
 	struct source *source; /* gets all that is recorded, instead of a file; NULL: there is a file */
 	int (*begin)(void *ctx); /* with a source, when the command is made: what starts threads; 0 or negative errno */
 	void *begin_ctx;
+	const bool *source_enough; /* set when the source has seen enough: its end is a good one, and a command goes on; NULL: it never is */
 	bool no_build_ids, no_build_id_cache, all_build_ids;
 	bool kcore;
 	bool ignored;

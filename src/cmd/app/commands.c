@@ -10,6 +10,7 @@ const struct command *const commands[] = {
 	&command_list,
 	&command_what,
 	&command_how,
+	&command_trace,
 	&command_top,
 	&command_record,
 	&command_report,
@@ -61,7 +62,6 @@ static const struct opt_example elsewhere[] = {
 	{ "c2c", "not yet: 'mem record -- COMMAND', then 'mem report -s "
 		 "symbol_daddr,dso_daddr,mem,snoop'" },
 	{ "kvm", "not yet: 'record -a -e kvm:kvm_entry,kvm:kvm_exit -- sleep 5', then 'script'" },
-	{ "trace", "not yet: 'record -e raw_syscalls:sys_enter -- COMMAND', then 'script'" },
 	{ 0 },
 };
 

@@ -77,6 +77,7 @@ extern const struct command command_stat_record;
 extern const struct command command_stat_report;
 extern const struct command command_script;
 extern const struct command command_top;
+extern const struct command command_trace;
 extern const struct command command_version;
 extern const struct command command_what;
 extern const struct command command_who;

@@ -20,6 +20,7 @@ static const struct dialect dialects[] = {
 	  .plain_code = true,
 	  .records_as_perf = true,
 	  .perf_closing_lines = true,
+	  .prints_to_stderr = true,
 	  .missing_event_is_usage = true,
 	  .ends_with_table = true,
 	  .streams_unnamed = true,

@@ -24,6 +24,7 @@ struct dialect {
 	/* Recording. */
 	bool records_as_perf; /* asks the kernel for what perf asks for, and no more; stacks are unwound by readers */
 	bool perf_closing_lines; /* closing lines are perf's, without advice of ours */
+	bool prints_to_stderr; /* trace: lines go to standard error */
 	bool missing_event_is_usage; /* an event that is not there is wrong usage */
 
 	/* Tracing. */

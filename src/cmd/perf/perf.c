@@ -67,10 +67,6 @@ static int unknown_verb(struct app *app, const char *word)
 		strbuf_str(&app->err,
 			   "  hint: 'perf record -a --overwrite --switch-output' keeps the newest "
 			   "samples until SIGUSR2; systemd or a shell keeps it running\n");
-	/* In 2010 it printed a recording; since 2012 it prints system calls. */
-	if (!strcmp(word, "trace"))
-		strbuf_str(&app->err, "  hint: perf script prints a recording; perf record -e "
-				      "'syscalls:*' records system calls\n");
 	return APP_FAILED;
 }
 

@@ -207,7 +207,7 @@ int record_take_exclude_perf(void *opts, const char *value, bool negated, struct
 }
 
 /* Tracepoints from `first` on: not those of our own threads. */
-static int leave_us_out(struct record_session *s, u32 first)
+static int leave_us_out(struct record_session *s, u32 first, bool if_possible)
 {
 	while (s->exclude_self.nr < s->events.events.nr) {
 		bool *slot = vec_push(&s->exclude_self);
@@ -217,6 +217,8 @@ static int leave_us_out(struct record_session *s, u32 first)
 	}
 	for (size_t i = first; i < s->events.events.nr; i++) {
 		const struct event_desc *e = &s->events.events.at[i];
+		if (e->attr.type != PERF_TYPE_TRACEPOINT && if_possible)
+			continue;
 		if (e->attr.type != PERF_TYPE_TRACEPOINT)
 			return diag_error(s->tell.diag, -EINVAL,
 					  "--exclude-perf only applies to tracepoints, not to %s",
@@ -254,7 +256,7 @@ static int resolve_events(struct record_session *s)
 		else if (w->kind == WORD_FILTER)
 			err = event_list_filter(&s->events, &s->env, first, w->text, d);
 		else
-			err = leave_us_out(s, first);
+			err = leave_us_out(s, first, w->kind == WORD_NOT_US_IF);
 		if (err)
 			return err;
 		if (w->kind == WORD_EVENT)

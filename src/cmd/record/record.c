@@ -302,6 +302,11 @@ static int delay_start(struct record_session *s)
 /* As if by SIGPIPE, but a command's status comes first. */
 static int reader_gone(struct record_session *s)
 {
+	if (s->o->source_enough && *s->o->source_enough) {
+		if (s->o->result)
+			recorder_stats(s->rec, s->o->result);
+		return APP_DONE;
+	}
 	if (s->o->source)
 		return APP_FAILED; /* it knows why */
 	diag_done(s->tell.diag);
@@ -367,7 +372,8 @@ static int session_run(struct record_session *s, struct recorder_opts *ro, char 
 		record_say_result(s, finish);
 	command_run_unwatch(&s->run);
 	/* Where nobody asked for its end it is not its fault: it may end by itself. */
-	command_run_reap(&s->run, was_cut(s) ? SIGTERM : 0);
+	if (!s->o->source_enough || !*s->o->source_enough)
+		command_run_reap(&s->run, was_cut(s) ? SIGTERM : 0);
 	if (finish == -EPIPE)
 		return reader_gone(s);
 	if (finish)

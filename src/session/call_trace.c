@@ -1,0 +1,489 @@
+#include "session/call_trace.h"
+
+#include "base/dict.h"
+#include "stream/run.h"
+#include "view/json_fields.h"
+#include "view/text_trace.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS_KEPT = 65536 };
+
+enum event_role { ROLE_UNKNOWN, ROLE_ENTER, ROLE_EXIT, ROLE_OTHER };
+
+struct traced_event {
+	enum event_role role;
+	const struct schema_field *id, *value; /* args or ret */
+	u16 *before; /* for JSON */
+	u64 nr; /* shown */
+};
+
+struct call_trace_impl {
+	struct source *src;
+	struct syscall_table *table;
+	struct strbuf *out;
+	struct strbuf line; /* JSON */
+	struct text_trace text;
+	VEC(struct traced_event) looks; /* [event] */
+	VEC(struct syscall_thread) threads;
+	VEC(u32) free_threads;
+	struct dict index; /* tid -> thread */
+	u32 current; /* the thread whose call may have to be shown as begun; DICT_NONE */
+	bool any;
+	/* Frames, when they are wanted: of the round that is being printed. */
+	const struct frame_table *frames;
+	struct names_result named;
+};
+
+/* ---- threads ---------------------------------------------------------------------------------------------------- */
+
+/* Threads that are gone were not all seen to go: those that have not been heard of for longest are forgotten. */
+static int by_last(const void *a, const void *b)
+{
+	const struct syscall_thread *const *x = a, *const *y = b;
+	return (*x)->last_ns < (*y)->last_ns ? -1 : (*x)->last_ns > (*y)->last_ns;
+}
+
+static int forget(struct call_trace_impl *t, u32 at)
+{
+	u32 *slot = vec_push(&t->free_threads);
+	if (!slot)
+		return -ENOMEM;
+	*slot = at;
+	(void)dict_remove(&t->index, (u32)t->threads.at[at].tid);
+	if (t->current == at)
+		t->current = DICT_NONE;
+	return 0;
+}
+
+static int forget_half(struct call_trace_impl *t)
+{
+	const struct syscall_thread **all =
+		calloc(t->threads.nr, sizeof(const struct syscall_thread *));
+	int err = 0;
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->threads.nr; i++)
+		all[i] = &t->threads.at[i];
+	qsort(all, t->threads.nr, sizeof(*all), by_last);
+	for (size_t i = 0; i < t->threads.nr / 2 && !err; i++)
+		err = forget(t, (u32)(all[i] - t->threads.at));
+	free(all);
+	return err;
+}
+
+static s64 new_thread(struct call_trace_impl *t)
+{
+	if (t->free_threads.nr)
+		return t->free_threads.at[--t->free_threads.nr];
+	if (t->threads.nr >= THREADS_KEPT) {
+		int err = forget_half(t);
+		return err ? err : (s64)t->free_threads.at[--t->free_threads.nr];
+	}
+	return vec_push(&t->threads) ? (s64)t->threads.nr - 1 : -ENOMEM;
+}
+
+static void set_name(struct call_trace_impl *t, struct syscall_thread *th, u32 comm)
+{
+	if (COMM_IS_UNNAMED(comm))
+		(void)snprintf(th->comm, sizeof(th->comm), ":%d", th->tid);
+	else
+		(void)snprintf(th->comm, sizeof(th->comm), "%s",
+			       strtab_str(&t->src->catalog.strings, comm));
+}
+
+static s64 thread_of(struct call_trace_impl *t, const struct sample *s)
+{
+	u32 at = dict_get(&t->index, (u32)s->tid);
+	if (at == DICT_NONE) {
+		s64 fresh = new_thread(t);
+		if (fresh < 0)
+			return fresh;
+		at = (u32)fresh;
+		if (dict_put(&t->index, (u32)s->tid, at))
+			return -ENOMEM;
+		t->threads.at[at] = (struct syscall_thread){ .pid = s->pid, .tid = s->tid };
+	}
+	struct syscall_thread *th = &t->threads.at[at];
+	th->last_ns = s->time_ns;
+	th->pid = s->pid;
+	set_name(t, th, s->comm);
+	return at;
+}
+
+/* ---- events ----------------------------------------------------------------------------------------------------- */
+
+static int find_role(const struct call_trace *c, struct traced_event *l, const struct sample *s)
+{
+	const struct schema *sc = s->schema;
+	l->role = ROLE_OTHER;
+	if (!sc)
+		return 0;
+	if (!strcmp(sc->system, "raw_syscalls") && c->o.syscalls) {
+		bool enter = !strcmp(sc->name, "sys_enter");
+		l->id = schema_find(sc, "id");
+		l->value = schema_find(sc, enter ? "args" : "ret");
+		if (l->id && l->value)
+			l->role = enter ? ROLE_ENTER : ROLE_EXIT;
+	}
+	return c->o.json ? json_fields_before(sc, &l->before) : 0;
+}
+
+static struct traced_event *look_at(const struct call_trace *c, const struct sample *s)
+{
+	struct call_trace_impl *t = c->impl;
+	while (t->looks.nr <= s->event)
+		if (!vec_push(&t->looks))
+			return NULL;
+	struct traced_event *l = &t->looks.at[s->event];
+	return l->role || !find_role(c, l, s) ? l : NULL;
+}
+
+/* ---- lines ------------------------------------------------------------------------------------------------------ */
+
+static void count_line(struct call_trace *c)
+{
+	c->nr_lines++;
+	c->enough |= c->o.max_lines && c->nr_lines >= c->o.max_lines;
+}
+
+static void put_json(struct call_trace_impl *t)
+{
+	strbuf_add(t->out, t->line.data, t->line.len);
+	strbuf_reset(&t->line);
+}
+
+/* As perf does: a frame a line, indented. */
+static void put_stack(const struct call_trace *c, const struct sample *s)
+{
+	const struct call_trace_impl *t = c->impl;
+	if (!c->o.names || c->o.json || !t->frames)
+		return;
+	u64 limit = c->o.max_stack ? c->o.max_stack : s->nr_places;
+	for (u32 i = 0; i < s->nr_places && i < limit; i++) {
+		u32 id = s->places[i].frame;
+		const struct name_func *f = &t->named.funcs[t->named.func_of[id]];
+		const struct image_info *image =
+			&t->src->catalog.images.at[t->frames->frames[id].image];
+		strbuf_fill(t->out, ' ', 39);
+		if (f->name)
+			strbuf_str(t->out, f->label ? f->label : f->name);
+		else
+			strbuf_str(t->out, "[unknown]");
+		strbuf_printf(t->out, " (%s)\n", image->name ? image->name : "[unknown]");
+	}
+}
+
+/* The line that was begun last is ended by any other. */
+static void interrupt(struct call_trace *c)
+{
+	struct call_trace_impl *t = c->impl;
+	if (t->current == DICT_NONE || c->o.failures || c->o.min_ns || c->o.json)
+		return;
+	struct syscall_thread *th = &t->threads.at[t->current];
+	if (!th->inside || th->printed || !th->enter_ns)
+		return;
+	text_trace_begun(&t->text, th, t->out);
+	th->printed = true;
+	count_line(c);
+}
+
+static bool is_shown(const struct call_trace *c, u64 nr)
+{
+	const struct syscall_set *set = c->o.calls;
+	return c->o.syscalls && (!set || (nr < sizeof(set->has) && set->has[nr]));
+}
+
+static int enter(struct call_trace *c, const struct traced_event *l, const struct sample *s)
+{
+	struct call_trace_impl *t = c->impl;
+	u64 nr = schema_u64(s->schema, l->id, s->raw, s->raw_size);
+	u32 len;
+	s64 at = thread_of(t, s);
+	if (at < 0)
+		return (int)at;
+	struct syscall_thread *th = &t->threads.at[at];
+	if (c->o.lines && is_shown(c, nr))
+		interrupt(c);
+	if (c->enough)
+		return 0;
+	th->call = syscall_table_at(t->table, nr);
+	if (!th->call)
+		return -ENOMEM;
+	const u8 *args = schema_bytes(s->schema, l->value, s->raw, s->raw_size, &len);
+	memset(th->args, 0, sizeof(th->args));
+	for (u32 i = 0; args && i < SYSCALL_ARGS && (i + 1) * s->schema->long_size <= len; i++) {
+		struct schema_field one = { .size = s->schema->long_size };
+		th->args[i] = schema_u64(s->schema, &one, args + (size_t)i * s->schema->long_size,
+					 s->schema->long_size);
+	}
+	th->enter_ns = s->time_ns;
+	th->inside = is_shown(c, nr);
+	th->printed = false;
+	if (!th->inside)
+		return 0;
+	if (!th->call->never_returns) {
+		t->current = (u32)at;
+		return 0;
+	}
+	if (c->o.lines && !c->o.failures && !c->o.min_ns) {
+		if (c->o.json) {
+			json_trace_call(th, false, &t->line);
+			put_json(t);
+		} else {
+			text_trace_begun(&t->text, th, t->out);
+		}
+		count_line(c);
+	}
+	th->inside = false;
+	return 0;
+}
+
+static int leave(struct call_trace *c, const struct traced_event *l, const struct sample *s)
+{
+	struct call_trace_impl *t = c->impl;
+	u64 nr = schema_u64(s->schema, l->id, s->raw, s->raw_size);
+	if ((s64)nr < 0 || !is_shown(c, nr)) /* -1: of rt_sigreturn */
+		return 0;
+	s64 at = thread_of(t, s);
+	if (at < 0)
+		return (int)at;
+	struct syscall_thread *th = &t->threads.at[at];
+	const struct syscall *call = syscall_table_at(t->table, nr);
+	if (!call)
+		return -ENOMEM;
+	if (!th->inside || th->call != call) { /* its beginning was not seen, or lost */
+		th->call = call;
+		th->enter_ns = 0;
+		th->printed = false;
+	}
+	th->exit_ns = s->time_ns;
+	th->ret = (s64)schema_u64(s->schema, l->value, s->raw, s->raw_size);
+	th->ret_comm = NULL;
+	if (call->result == SYSCALL_RETURNS_PID && th->ret > 0) {
+		u32 other = dict_get(&t->index, (u32)th->ret);
+		th->ret_comm = other == DICT_NONE ? NULL : t->threads.at[other].comm;
+	}
+	int err = c->o.summary ? syscall_stat_add(&c->stat, th) : 0;
+	bool shown = c->o.lines && (!c->o.failures || syscall_failed(th->ret)) &&
+		     (!c->o.min_ns || (th->enter_ns && th->exit_ns - th->enter_ns >= c->o.min_ns));
+	if (shown && !err) {
+		if (c->o.json) {
+			json_trace_call(th, true, &t->line);
+			put_json(t);
+		} else {
+			text_trace_call(&t->text, th, t->out);
+		}
+		put_stack(c, s);
+		count_line(c);
+	}
+	th->inside = false;
+	return err;
+}
+
+static int other(struct call_trace *c, struct traced_event *l, const struct sample *s)
+{
+	struct call_trace_impl *t = c->impl;
+	const char *name = t->src->catalog.events.at[s->event].name;
+	u64 limit = c->o.max_of ? c->o.max_of[s->event] : 0;
+	s64 at = thread_of(t, s);
+	if (at < 0)
+		return (int)at;
+	if (!c->o.lines || (limit && l->nr >= limit))
+		return 0;
+	interrupt(c);
+	if (c->enough)
+		return 0;
+	l->nr++;
+	if (c->o.json) {
+		json_trace_event(&t->threads.at[at], name, l->before, s, &t->line);
+		put_json(t);
+	} else {
+		text_trace_event(&t->text, &t->threads.at[at], name, s, t->out);
+	}
+	put_stack(c, s);
+	count_line(c);
+	return 0;
+}
+
+/* ---- the sink --------------------------------------------------------------------------------------------------- */
+
+static int count_event(struct call_trace *c, const struct sample *s)
+{
+	struct call_trace_impl *t = c->impl;
+	c->nr_events++;
+	if (!c->o.summary)
+		return 0;
+	s64 at = thread_of(t, s);
+	struct syscall_task *task = at < 0 ? NULL : syscall_stat_task(&c->stat, &t->threads.at[at]);
+	if (!task)
+		return -ENOMEM;
+	task->nr_events++;
+	c->stat.nr_events++;
+	return 0;
+}
+
+static int feed_one(struct call_trace *c, const struct sample *s)
+{
+	struct call_trace_impl *t = c->impl;
+	struct traced_event *l = look_at(c, s);
+	int err = l ? count_event(c, s) : -ENOMEM;
+	if (!t->any) {
+		t->any = true;
+		if (!c->o.full_time)
+			t->text.base_ns = s->time_ns;
+	}
+	if (err)
+		return err;
+	return l->role == ROLE_ENTER  ? enter(c, l, s)
+	       : l->role == ROLE_EXIT ? leave(c, l, s)
+				      : other(c, l, s);
+}
+
+static int feed(struct sink *k, void *state, const struct batch *b)
+{
+	struct call_trace *c = state;
+	int err = 0;
+	(void)k;
+	for (size_t i = 0; i < b->nr && !err && !c->enough; i++)
+		err = feed_one(c, &b->samples[i]);
+	return err ? err : c->impl->line.err ? c->impl->line.err : c->impl->out->err;
+}
+
+static int shard_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
+{
+	(void)index;
+	(void)sh;
+	*state = container_of(k, struct call_trace, sink);
+	return 0;
+}
+
+static void show_unfinished(struct call_trace *c)
+{
+	struct call_trace_impl *t = c->impl;
+	if (!c->o.unfinished || !c->o.lines || c->o.failures || c->o.min_ns)
+		return;
+	for (size_t i = 0; i < t->threads.nr && !c->enough; i++) {
+		struct syscall_thread *th = &t->threads.at[i];
+		if (!th->inside || th->printed || !th->enter_ns ||
+		    dict_get(&t->index, (u32)th->tid) != i)
+			continue;
+		if (c->o.json) {
+			json_trace_call(th, false, &t->line);
+			put_json(t);
+		} else {
+			text_trace_begun(&t->text, th, t->out);
+		}
+		count_line(c);
+	}
+}
+
+static int round_done(struct sink *k, const struct run_tables *tables, const struct round *r)
+{
+	struct call_trace *c = container_of(k, struct call_trace, sink);
+	(void)tables;
+	if (r->last)
+		show_unfinished(c);
+	int err = strbuf_flush(c->impl->out);
+	return err ? err : c->enough;
+}
+
+static const struct sink_ops trace_ops = {
+	.needs = NEED_ORDER | NEED_RAW | NEED_COMM,
+	.shard_new = shard_new,
+	.feed = feed,
+	.round_done = round_done,
+};
+
+/* With frames: a round is read once to learn which there are, and printed when they have names. */
+static int learn(struct sink *k, void *state, const struct batch *b)
+{
+	(void)k;
+	(void)state;
+	(void)b;
+	return 0;
+}
+
+static int printer_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
+{
+	(void)index;
+	(void)sh;
+	*state = container_of(k, struct call_trace, printer);
+	return 0;
+}
+
+static const struct sink_ops printer_ops = {
+	.needs = NEED_ORDER | NEED_RAW | NEED_COMM | NEED_LEAF | NEED_PLACES,
+	.shard_new = printer_new,
+	.feed = feed,
+};
+
+static int print_round(struct sink *k, const struct run_tables *tables, const struct round *r)
+{
+	struct call_trace *c = container_of(k, struct call_trace, sink);
+	struct call_trace_impl *t = c->impl;
+	struct diag d;
+	diag_init(&d);
+	int err = c->o.names->ops->resolve(c->o.names, &t->src->catalog, &tables->frames,
+					   WANT_SYMBOL, &t->named);
+	t->frames = &tables->frames;
+	if (!err)
+		err = stream_run_named(t->src, &c->printer, 1, &tables->frames, &d);
+	t->frames = NULL;
+	diag_done(&d);
+	return err ? err : round_done(k, tables, r);
+}
+
+static const struct sink_ops learn_ops = {
+	.needs = NEED_LEAF | NEED_FRAMES,
+	.shard_new = shard_new,
+	.feed = learn,
+	.round_done = print_round,
+};
+
+int call_trace_init(struct call_trace *c, const struct call_trace_opts *o, struct source *src,
+		    struct syscall_table *table, struct strbuf *out)
+{
+	const struct sink_ops *ops = o->names ? &learn_ops : &trace_ops;
+	*c = (struct call_trace){ .o = *o,
+				  .sink = { .ops = ops, .needs = ops->needs },
+				  .printer = { .ops = &printer_ops, .needs = printer_ops.needs } };
+	c->impl = calloc(1, sizeof(*c->impl));
+	if (!c->impl)
+		return -ENOMEM;
+	c->impl->src = src;
+	c->impl->table = table;
+	c->impl->out = out;
+	c->impl->current = DICT_NONE;
+	strbuf_init(&c->impl->line);
+	dict_init(&c->impl->index);
+	text_trace_init(&c->impl->text);
+	c->impl->text.tasks = o->tasks;
+	c->impl->text.durations = o->syscalls;
+	c->impl->text.colour = o->colour;
+	c->impl->text.zeros = o->zeros;
+	syscall_stat_init(&c->stat, o->together);
+	return 0;
+}
+
+void call_trace_done(struct call_trace *c)
+{
+	struct call_trace_impl *t = c->impl;
+	if (!t)
+		return;
+	vec_for_each (&t->looks, l)
+		free(l->before);
+	vec_free(&t->looks);
+	vec_free(&t->threads);
+	vec_free(&t->free_threads);
+	dict_done(&t->index);
+	strbuf_done(&t->line);
+	text_trace_done(&t->text);
+	syscall_stat_done(&c->stat);
+	free(t);
+	c->impl = NULL;
+}
