@@ -52,6 +52,7 @@ enum { SYSCALL_COMM = 16 };
 struct syscall_thread {
 	s32 pid, tid;
 	char comm[SYSCALL_COMM];
+	u32 comm_id; /* of the catalogue, whose names only grow: the one that comm holds */
 	const struct syscall *call; /* NULL: it is in none that we know of */
 	u64 args[SYSCALL_ARGS];
 	u64 enter_ns; /* 0: its beginning was not seen */

@@ -89,6 +89,9 @@ static s64 new_thread(struct call_trace_impl *t)
 
 static void set_name(struct call_trace_impl *t, struct syscall_thread *th, u32 comm)
 {
+	if (th->comm[0] && th->comm_id == comm)
+		return;
+	th->comm_id = comm;
 	if (COMM_IS_UNNAMED(comm))
 		(void)snprintf(th->comm, sizeof(th->comm), ":%d", th->tid);
 	else
