@@ -130,6 +130,7 @@ needs_or_skip "perf's lines and tables of the same recording" perf && {
 # ---- losses: rings of a page, and nobody who reads them meanwhile
 "$SONDE" trace -m 1 -e write -o lossy -- sh -c 'kill -STOP $PPID; dd if=/dev/zero of=/dev/null bs=1 count=20000 status=none; kill -CONT $PPID' 2>lossy.err
 like "$(cat lossy.err)" '[0-9]+ records were lost' "losses are counted and reported"
+like "$(cat lossy.err)" 'larger -m' "with what helps"
 
 # ---- wrong usage
 exits 129 "an unknown group" "$SONDE" trace -e %nothing -- true

@@ -237,7 +237,10 @@ void record_say_result(struct record_session *s, bool failed)
 			  (unsigned long long)st.nr_lost,
 			  str_plural(st.nr_lost, "record was", "records were"));
 		diag_hint(s->tell.diag,
-			  "use a larger -m, a lower -F, --call-graph fp, or no call chains");
+			  s->o->source_enough
+				  ? "use a larger -m, or choose fewer calls and events with -e"
+				  : "use a larger -m, a lower -F, --call-graph fp, or no "
+				    "call chains");
 	}
 	run_probes_report(&s->probes, &s->events, s->tell.diag);
 	if (st.nr_held_files)

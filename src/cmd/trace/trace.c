@@ -549,7 +549,8 @@ const struct command command_trace = {
 		 "per line, and a last one with the number of events and of lost records; the "
 		 "command's "
 		 "own output goes to standard error.\nStrings that arguments point to are not "
-		 "shown.",
+		 "shown. Calls of 32-bit programs are named by the table of 64-bit ones, whose "
+		 "numbers are others.",
 	.examples = examples,
 	.opts = trace_rows,
 	.opts_size = sizeof(struct trace_opts),
