@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `sonde trace`: system calls and events of a command, of a process, of the system; what is counted is what the command did; perf's lines and
 # tables of the same recording where perf is installed.
-# where: host 6.1 6.12 arm64
+# where: host
 # needs: root
 # timeout: 120
 . "${SONDE_SRC:-.}/tests/lib.sh"
