@@ -322,6 +322,11 @@ u32 dump_page_size(const struct crash_dump *d)
 	return 1u << d->page_shift;
 }
 
+u32 dump_levels(const struct crash_dump *d)
+{
+	return d->levels;
+}
+
 const char *dump_release(const struct crash_dump *d)
 {
 	return d->release;

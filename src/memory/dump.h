@@ -41,5 +41,7 @@ struct dump_walk {
 	u64 phys;
 	u64 page; /* bytes of the page */
 };
+/* Of page tables. */
+u32 dump_levels(const struct crash_dump *dump);
 /* -EFAULT: not mapped, or a table is not in the dump. What was found up to there is in *ret. */
 int dump_translate(struct crash_dump *dump, u64 addr, struct dump_walk *ret) must_check;

@@ -27,6 +27,21 @@ form "kdump, zlib, VMCOREINFO in memory only" zlib scan
 form "kdump, zstd" zstd
 form "flattened ELF" elf flat
 form "flattened kdump" zlib flat
+
+# vtop: physical memory begins at 200000, the page of data is its first one.
+make dump
+exits 0 "vtop" "$SONDE" inspect -d dump vtop ffffffff81000100 ffffffff81200100
+is "$(awk '/^ffff/ { print $2 } /PAGE/ { print }' <<<"$out")" "$(printf '200100\n  PAGE: 200000 (4 KB)\n200100\n  PAGE: 200000 (2 MB)')" "vtop: a page, and a large one"
+is "$(grep -cE '^   (PGD|PUD|PMD|PTE): [0-9a-f]+ => [0-9a-f]+$' <<<"$out")" 7 "vtop: four tables, and three"
+exits 0 "vtop: a hole" "$SONDE" inspect -d dump vtop ffffffff81100000
+like "$out" '^ffffffff81100000  \(not mapped\)$' "vtop: a hole is not mapped"
+make dump x86-5
+like "$("$SONDE" inspect -d dump vtop ffffffff81000100 2>/dev/null)" '^   P4D: ' "vtop: five tables"
+exits 0 "vtop --json" "$SONDE" inspect --json vtop --dump dump ffffffff81000100
+like "$out" '"physical":"0x200100","page_bytes":4096' "vtop --json"
+exits 129 "vtop alone" "$SONDE" inspect -d dump vtop
+
+make dump zlib flat
 exits 0 "--json" "$SONDE" inspect --json sym --dump dump counter
 like "$out" '"symbols": "kallsyms \(in the dump\)"' "--json: where symbols came from"
 

@@ -295,6 +295,7 @@ RUN(files)
 RUN(vm)
 RUN(log)
 RUN(sys)
+RUN(vtop)
 #undef RUN
 
 static const char *const memory_words[] = { "auto", "bpf", "kcore", NULL };
@@ -552,6 +553,12 @@ static const struct opt_example sys_examples[] = {
 	{ "inspect -d vmcore sys", "the machine that a dump is of" },
 	{ 0 },
 };
+static const struct opt_example vtop_examples[] = {
+	{ "inspect vtop --dump vmcore init_task", "where a variable is in physical memory" },
+	{ "inspect vtop --dump vmcore ffffc90000017e98",
+	  "and an address, with the entries of each table" },
+	{ 0 },
+};
 static const struct opt_example files_examples[] = {
 	{ "inspect files 1", "open files of process 1" },
 	{ 0 },
@@ -629,11 +636,15 @@ SUB(sub_log, "log", "print the kernel's messages", "[OPTIONS]", run_log, log_row
 SUB(sub_sys, "sys", "print what machine and kernel this is", "[OPTIONS]", run_sys, plain_rows,
     .examples = sys_examples);
 
+SUB(sub_vtop, "vtop", "translate addresses of a dump to physical ones",
+    "[OPTIONS] ADDRESS|SYMBOL...", run_vtop, plain_rows, .examples = vtop_examples,
+    .about = "Follows the kernel's page tables, and prints where each entry is and what it holds.");
+
 static const struct command *const subs[] = { &sub_print, &sub_struct, &sub_union,   &sub_whatis,
 					      &sub_list,  &sub_tree,   &sub_rd,	     &sub_sym,
 					      &sub_dis,	  &sub_ps,     &sub_task,    &sub_bt,
 					      &sub_files, &sub_vm,     &sub_foreach, &sub_mod,
-					      &sub_log,	  &sub_sys,    NULL };
+					      &sub_log,	  &sub_sys,    &sub_vtop,    NULL };
 
 static const struct opt_example examples[] = {
 	{ "inspect init_task.comm", "print an expression over the kernel's data" },

@@ -90,6 +90,7 @@ int inspect_files(struct inspect *i, int argc, char **argv);
 int inspect_vm(struct inspect *i, int argc, char **argv);
 int inspect_log(struct inspect *i, int argc, char **argv);
 int inspect_sys(struct inspect *i, int argc, char **argv);
+int inspect_vtop(struct inspect *i, int argc, char **argv);
 
 /* What is shown of one task. */
 typedef int (*inspect_task_fn)(struct inspect *i, const struct ktask *t);

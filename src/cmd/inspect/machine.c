@@ -1,4 +1,4 @@
-/* inspect log and sys: what the kernel said, and what machine it runs on. */
+/* inspect log, sys and vtop: what the kernel said, what machine it runs on, and where its pages are. */
 #include "cmd/inspect/inspect.h"
 
 #include "base/printable.h"
@@ -270,4 +270,101 @@ int inspect_sys(struct inspect *i, int argc, char **argv)
 	print_name(to, "MACHINE", t.machine);
 	strbuf_printf(to, "      MEMORY: %.1f GB\n", (double)t.bytes / (double)(1u << 30));
 	return 0;
+}
+
+/* ---- vtop ------------------------------------------------------------------------------------------------------------------ */
+
+/* What the tables are called, from the last one up: a kernel with fewer levels lacks those in the middle. */
+static const char *table_name(u32 nr_levels, u32 level)
+{
+	static const char *const names[] = { "PTE", "PMD", "PUD", "P4D" };
+	return level + 1 == nr_levels ? "PGD" : names[level];
+}
+
+static void print_page_size(struct strbuf *to, u64 bytes)
+{
+	enum { KB = 1 << 10, MB = 1 << 20, GB = 1 << 30 };
+	if (bytes >= GB)
+		strbuf_printf(to, "%llu GB", (ull)(bytes / GB));
+	else if (bytes >= MB)
+		strbuf_printf(to, "%llu MB", (ull)(bytes / MB));
+	else
+		strbuf_printf(to, "%llu KB", (ull)(bytes / KB));
+}
+
+static void print_walk(struct inspect *i, u64 addr, const struct dump_walk *w, bool mapped)
+{
+	struct strbuf *to = &i->text;
+	u32 levels = dump_levels(i->k.dump);
+	strbuf_str(to, "VIRTUAL           PHYSICAL\n");
+	strbuf_printf(to, "%-16llx  ", (ull)addr);
+	if (mapped)
+		strbuf_printf(to, "%llx\n", (ull)w->phys);
+	else
+		strbuf_str(to, "(not mapped)\n");
+	for (u32 n = 0; n < w->nr; n++)
+		strbuf_printf(to, "   %s: %llx => %llx\n", table_name(levels, levels - 1 - n),
+			      (ull)w->at[n], (ull)w->entry[n]);
+	if (mapped) {
+		strbuf_printf(to, "  PAGE: %llx (", (ull)(w->phys & ~(w->page - 1)));
+		print_page_size(to, w->page);
+		strbuf_str(to, ")\n");
+	}
+	strbuf_char(to, '\n');
+}
+
+static void print_walk_json(struct inspect *i, u64 addr, const struct dump_walk *w, bool mapped)
+{
+	u32 levels = dump_levels(i->k.dump);
+	json_object(&i->j);
+	inspect_json_address(i, "address", addr);
+	if (mapped) {
+		inspect_json_address(i, "physical", w->phys);
+		json_put_u64(&i->j, "page_bytes", w->page);
+	}
+	json_key(&i->j, "entries");
+	json_array(&i->j);
+	for (u32 n = 0; n < w->nr; n++) {
+		json_object(&i->j);
+		json_put_str(&i->j, "table", table_name(levels, levels - 1 - n));
+		inspect_json_address(i, "at", w->at[n]);
+		inspect_json_address(i, "entry", w->entry[n]);
+		json_object_end(&i->j);
+	}
+	json_array_end(&i->j);
+	json_object_end(&i->j);
+}
+
+int inspect_vtop(struct inspect *i, int argc, char **argv)
+{
+	struct memory *m;
+	if (!argc)
+		return inspect_usage(i, "which address?");
+	int err = kspace_memory(&i->k, &m);
+	if (!err && !i->k.dump) {
+		err = diag_error(&i->app->diag, -ENOTSUP,
+				 "physical memory cannot be read here: page tables are followed in "
+				 "dumps only");
+		diag_hint(&i->app->diag, "sonde inspect -d FILE vtop ADDRESS");
+	}
+	for (int n = 0; !err && n < argc; n++) {
+		u64 addr;
+		struct dump_walk w;
+		err = eval_address_text(&i->k, argv[n], &addr);
+		if (err)
+			break;
+		err = dump_translate(i->k.dump, addr, &w);
+		bool mapped = !err;
+		if (err == -EFAULT)
+			err = 0;
+		if (err)
+			return diag_error(&i->app->diag, err,
+					  "cannot read the page tables in the dump: %s",
+					  strerror(-err));
+		if (i->app->json)
+			print_walk_json(i, addr, &w, mapped);
+		else
+			print_walk(i, addr, &w, mapped);
+	}
+	return err;
 }
