@@ -59,7 +59,6 @@ compare() {
 	ok $? "$k: --how: the compressed one was read"
 }
 
-any=
 for k in 6.1 6.12; do
 	"$SONDE_SRC/tests/vm/boot" $k --build "$(dirname "$SONDE")" --dump "$SONDE_TMP/$k" --out "$SONDE_TMP/$k.out" "$SONDE_SRC/tests/vm/dump-facts" >boot.log 2>&1
 	rc=$?
@@ -68,9 +67,7 @@ for k in 6.1 6.12; do
 		continue
 	fi
 	is $rc 0 "$k: the guest was dumped" || { sed 's/^/# /' boot.log; continue; }
-	any=1
 	compare $k
 	rm -f "$k" "$k.kdump"
 done
-[ -n "$any" ] || skip_all "no guest can be had here"
 done_testing
