@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# where: host 6.1 6.12
+# where: host 6.1 6.12 arm64
 # needs: root tracefs
 # timeout: 240
 # smp: 1
@@ -10,24 +10,26 @@ need sonde root tracefs uprobes
 cd "$SONDE_TMP" || exit 1
 cp "$SONDE" prog
 prog=$SONDE_TMP/prog
+first=%di # where the first argument is
+[ "$(uname -m)" != aarch64 ] || first=%x0
 other=o$$
 echo "p:$other/other $prog:0x1000" >>$tracefs/uprobe_events
 trap 'echo "-:$other/other" >>$tracefs/uprobe_events; rm -rf "$SONDE_TMP"' EXIT
 ours() { cat $tracefs/uprobe_events $tracefs/kprobe_events 2>/dev/null | grep -E "$prog| sonde_|:sonde_" | grep -v "$other/"; }
 
 # ---- programs --------------------------------------------------------------------------------------------------------------------
-exits 0 "record a function with an argument" "$SONDE" record -q -o u.data -e "uprobe:$prog:workload_usdt n=+0(%di):u32" -- ./prog workload usdt 7
+exits 0 "record a function with an argument" "$SONDE" record -q -o u.data -e "uprobe:$prog:workload_usdt n=+0($first):u32" -- ./prog workload usdt 7
 is "$("$SONDE" script -i u.data 2>/dev/null | grep -Ec 'uprobe:workload_usdt: \([0-9a-f]+\) n=7$')" 1 "its value is in the recording"
 ! needs_or_skip "perf reads it" perf && like "$(perf script -i u.data 2>/dev/null)" 'n=7$' "perf prints it too"
 exits 0 "a static probe" "$SONDE" record -q -o s.data -e "usdt:./prog:sonde:step i=\$arg1 text=\$arg3:string /i > 2/" -- ./prog workload usdt 5
 is "$("$SONDE" script -i s.data 2>/dev/null | sed -n 's/.* i=\([0-9]*\) text="\(.*\)"$/\1 \2/p' | tr '\n' ';')" "3 odd;4 even;" "with a filter on its arguments"
 exits 0 "stat counts" "$SONDE" stat -x , -o counts -e "usdt:prog:step i=\$arg1 /i >= 10/" -e "uretprobe:./prog:workload_usdt \$retval:s32" -- ./prog workload usdt 25
 is "$(grep -v '^#' counts | grep . | cut -d, -f1,3 | tr '\n' ';')" "15,usdt:step;1,uretprobe:workload_usdt__return;" "those that the filter lets pass"
-exits 0 "ftrace records" "$SONDE" ftrace record -q -o t.dat -e "uprobe:./prog:workload_usdt n=+0(%di):u32" -e "usdt:./prog:step i=\$arg1 /i == 1/" -- ./prog workload usdt 3
+exits 0 "ftrace records" "$SONDE" ftrace record -q -o t.dat -e "uprobe:./prog:workload_usdt n=+0($first):u32" -e "usdt:./prog:step i=\$arg1 /i == 1/" -- ./prog workload usdt 3
 is "$("$SONDE" ftrace report t.dat 2>/dev/null | sed -n 's/.*\(workload_usdt\|step\): .* \([a-z]=[0-9]*\)$/\1 \2/p' | tr '\n' ';')" "workload_usdt n=3;step i=1;" "the same"
 exits 129 "an argument that the kernel does not take" "$SONDE" record -q -o n.data -e "uprobe:./prog:workload_usdt x=%nosuch" -- true
 like "$err" 'kernel reports|cannot write' "is refused with the kernel's reason"
-exits 1 "a function that is not there" "$SONDE" record -q -o n.data -e "uprobe:./prog:workload_usdx n=%di" -- true
+exits 1 "a function that is not there" "$SONDE" record -q -o n.data -e "uprobe:./prog:workload_usdx n=$first" -- true
 like "$err" "did you mean '?workload_usdt" "names one that is"
 is "$(ours)" "" "nothing stays"
 
