@@ -85,5 +85,19 @@ if [ -e $tracefs/kprobe_events ] && [ -e /sys/kernel/btf/vmlinux ]; then
 	exits 1 "a member that is not there" "$SONDE" record -q -o n.data -e 'kprobe:vfs_read file->f_flag' -- true
 	like "$err" 'did you mean f_flags' "names the closest"
 	is "$(ours)" "" "nothing stays in the kernel"
+
+	# The kernel holds the returns of a few calls (10, or two for each CPU): of 40 that sleep at once, some are missed.
+	sleepers='exec 2>/dev/null; for i in {1..40}; do sleep 1000 & done
+		until [ "$(cat /proc/[0-9]*/syscall | grep -cE "^(230|115) ")" -ge 40 ]; do sleep 0.1; done
+		kill $(jobs -p); wait; true'
+	missed='warning: probes on returns missed [0-9]+ calls: too many were open at once'
+	exits 0 "more calls at once than the kernel holds" "$SONDE" record -q -o m.data -e 'kretprobe:hrtimer_nanosleep' -- bash -c "$sleepers"
+	like "$err" "$missed" "record reports what was missed"
+	exits 0 "the same, counted" "$SONDE" stat -x , -o counts -e 'kretprobe:hrtimer_nanosleep' -- bash -c "$sleepers"
+	like "$err" "$missed" "stat reports it"
+	exits 0 "the same, traced" "$SONDE" ftrace record -q -o m.dat -e 'kretprobe:hrtimer_nanosleep' -- bash -c "$sleepers"
+	like "$err" "$missed" "ftrace record reports it"
+	exits 0 "one call after the other" "$SONDE" ftrace record -q -o m.dat -e 'kretprobe:hrtimer_nanosleep' -- sleep 0.01
+	unlike "$err" 'missed' "is not missed"
 fi
 done_testing
