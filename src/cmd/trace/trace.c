@@ -443,6 +443,7 @@ static int trace_run(struct app *app, void *opts, int argc, char **argv)
 				    : trace_live(&j, argc, argv);
 	job_done(&j);
 	vec_free(&o->words);
+	vec_free(&o->record.words.list);
 	return status;
 }
 
