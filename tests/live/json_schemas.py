@@ -59,6 +59,7 @@ CASES = [
     ("what", "lines", "what 0.1 2"),
     ("what", "lines", "what -f -m --vm --tcp -e context-switches 0.1 2"),
     ("what", "lines", "what -c --top-process 0.3 3"),
+    ("what", "lines", "what --preset pidstat 0.3 2"),
     ("what", "lines", "what --raw /proc/stat 0.1 2"),
     ("what", "lines", "what --raw /proc/self/status"),
     ("what", "lines", "what --record what.data -a -m 0.02 12"),

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# where: host 6.1
+# where: host
 # needs: root
 # what --push: a receiver that decodes what comes, refuses some of it, never answers, or is not there. Every sample is taken or counted as lost.
 . "${SONDE_SRC:-.}/tests/lib.sh"
