@@ -1,6 +1,7 @@
 #include "kern/bpf_sys.h"
 
 #include "base/strbuf.h"
+#include "kern/file_limit.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -20,6 +21,8 @@ static int call(int command, void *attr, u32 size)
 	long rc = -1;
 	for (int i = 0; i < TRIES; i++) {
 		rc = syscall(__NR_bpf, command, attr, size);
+		if (rc < 0 && errno == EMFILE && file_limit_raise())
+			continue;
 		if (rc >= 0 || errno != EAGAIN)
 			break;
 	}

@@ -1,9 +1,9 @@
 #include "kern/perf_event.h"
+#include "kern/file_limit.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -55,20 +55,6 @@ void perf_opener_init(struct perf_opener *o, const struct sysroot *root)
 	perf_rights_read(root, &o->rights);
 }
 
-/* Raises the soft limit on open files to `want` (or as far as it goes): 1 when it grew, 0 when not. */
-static int perf_event_raise_files(u64 want)
-{
-	struct rlimit lim;
-	if (getrlimit(RLIMIT_NOFILE, &lim) || lim.rlim_cur >= want)
-		return 0;
-	rlim_t before = lim.rlim_cur;
-	struct rlimit higher = { .rlim_cur = want, .rlim_max = max(lim.rlim_max, (rlim_t)want) };
-	if (!setrlimit(RLIMIT_NOFILE, &higher))
-		return 1;
-	lim.rlim_cur = min(lim.rlim_max, (rlim_t)want);
-	return lim.rlim_cur > before && !setrlimit(RLIMIT_NOFILE, &lim);
-}
-
 /* One try, with what does not concern the attr itself: close-on-exec, the file limit, interruption. */
 static int try_open(struct perf_opener *o, struct perf_event_attr *attr, s32 pid, s32 cpu,
 		    int group_fd)
@@ -91,10 +77,7 @@ static int try_open(struct perf_opener *o, struct perf_event_attr *attr, s32 pid
 			continue;
 		if (errno == EMFILE && !o->files_raised) {
 			o->files_raised = true;
-			if (perf_event_raise_files(1 << 20))
-				continue;
-			struct rlimit lim;
-			if (!getrlimit(RLIMIT_NOFILE, &lim) && perf_event_raise_files(lim.rlim_max))
+			if (file_limit_raise())
 				continue;
 			errno = EMFILE;
 		}

@@ -65,6 +65,11 @@ probe begin { /* b */ println("# no /* comment") // c
 gives "a system call with its arguments, and its result" "probe syscall.pwrite64 { if (execname() == \"$me\") s[name] <<< count } probe syscall.pwrite64.return { if (execname() == \"$me\") r <<< \$return }
 global s, r probe end { println(@count(s[\"pwrite64\"]), \" \", @sum(s[\"pwrite64\"]), \" \", @min(r)) }" "30 122880 4096" -c "./$me workload io 30"
 gives "all system calls by name" "global c probe syscall.* { if (execname() == \"$me\") c[name]++ } probe end { println(c[\"getppid\"]) }" 55 -c "./$me workload syscalls 55"
+# A program, its event and its link take a file each: whichever comes first at the limit, the limit is raised.
+for most in 300 301 302; do
+	is "$(ulimit -Sn $most; prints "global c probe syscall.* { if (execname() == \"$me\") c[name]++ } probe end { println(c[\"getppid\"]) }" -c "./$me workload syscalls 3")" \
+		3 "with $most open files allowed" || diag "$(cat err.txt)"
+done
 like "$(prints "probe syscall.getppid, syscall.pwrite64 { if (execname() == \"$me\") printf(\"%s %s\\n\", name, \$\$parms) }" -c "./$me workload io 1")" \
 	'^pwrite64 fd=0x[0-9a-f]+ buf=0x[0-9a-f]+ count=0x1000 pos=0x' "\$\$parms"
 like "$(prints 'probe timer.ms(20) { n++; exit() } probe timer.s(100) { } probe end { println("over") }')" over "timers"
