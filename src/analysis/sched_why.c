@@ -218,6 +218,20 @@ static int add_blocked(struct sched_why *w, const struct thread_interval *i, u64
 	return 0;
 }
 
+/*
+ * Where events are missing a thread that was ready may turn out to have run since: nobody knows when it began to. Until it was last moved to
+ * another CPU it was ready, and that was charged.
+ */
+static void add_unknown(struct sched_why *w, u32 thread, u64 from_ns, u64 to_ns)
+{
+	struct why_thread *t = &w->threads.at[thread];
+	u64 charged_ns = min(w->marks.at[thread].charged_ns, to_ns);
+	u64 ready_ns = charged_ns > from_ns ? charged_ns - from_ns : 0;
+	w->marks.at[thread].charged_ns = 0;
+	t->ready_ns += ready_ns;
+	t->unknown_ns += to_ns - from_ns - ready_ns;
+}
+
 static int on_interval(void *ctx, const struct thread_interval *i)
 {
 	struct sched_why *w = ctx;
@@ -238,7 +252,7 @@ static int on_interval(void *ctx, const struct thread_interval *i)
 	case THREAD_RUNNING: t->running_ns += ns; return 0;
 	case THREAD_READY: t->ready_ns += ns; return add_ready(w, i);
 	case THREAD_BLOCKED: t->blocked_ns += ns; return add_blocked(w, i, ns);
-	default: t->unknown_ns += ns; return 0;
+	default: add_unknown(w, i->thread, from_ns, to_ns); return 0;
 	}
 }
 

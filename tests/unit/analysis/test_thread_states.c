@@ -442,6 +442,29 @@ static u64 instead_ns(const struct why_thread *t, s32 tid)
 	return 0;
 }
 
+/* It waits, is moved to another CPU, and is next seen leaving that: when it began to run there is not known. */
+static void test_why_gap(void)
+{
+	struct sched_why_opts o = { 0 };
+	struct sched_why *w = sched_why_new(&o);
+	if (!w)
+		abort();
+	ts = sched_why_states(w);
+	sw(1000, 0, 7, PREEMPTED, 8);
+	sw(1000, 1, 0, 0, 3);
+	struct sample *s = make_wake(EV_MIGRATE, 1100, 0, 8, 7, 1);
+	raw_of(s)->from_cpu = 0;
+	feed(s);
+	sw(1500, 1, 7, S, 3);
+	if (sched_why_finish(w))
+		abort();
+	const struct why_thread *t = why_of(w, 7);
+	ok(t && t->ready_ns == 100 && instead_ns(t, 8) == 100, "ready until it was moved");
+	ok(t && t->ready_ns + t->running_ns + t->blocked_ns + t->unknown_ns == t->wall_ns,
+	   "and the rest is not known, but counted");
+	sched_why_free(w);
+}
+
 static void test_why(void)
 {
 	struct sched_why_opts o = { 0 };
@@ -495,6 +518,7 @@ static void test_why(void)
 int main(void)
 {
 	test_why();
+	test_why_gap();
 	test_plain();
 	test_chains_and_irqs();
 	test_missing_wake();
