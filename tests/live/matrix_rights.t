@@ -107,10 +107,10 @@ else
 fi
 if add_probe probe:do_execve 'do_execve=__x64_sys_execve filename=+0(+112(%di)):ustring arg=+0(+8(+104(%di))):ustring'; then
 	streams S0-057 probe:do_execve 'probe:do_execve: .*filename.*="?/bin/echo"? .*arg="?a[^ ]*b' stdbuf -oL -- sh -c "/bin/echo \"\$(printf 'a\\001b')\""
-	# ---- what 2010 called perf trace
+	# ---- what 2010 called perf trace: script today; today's perf trace prints a recording with -i
 	exits 0 "S1-093: a probe is recorded" as/perf record -e probe:do_execve -a -o perf.data -- /bin/echo hello
-	exits 1 "S1-093: perf trace" as/perf trace
-	like "$err" 'hint: perf script prints a recording' "S1-093: says what prints it now"
+	exits 0 "S1-093: perf trace" timeout 60 as/perf trace -i perf.data
+	like "$out$err" 'probe:do_execve\(' "S1-093: prints the event in its own way"
 	exits 0 "S1-093: perf script" as/perf script
 	like "$out" '^ *[^ ]+ +[0-9]+ \[0[0-9]+\] +[0-9]+\.[0-9]{6}: +probe:do_execve: .*filename.*echo.*arg="?hello' "S1-093: comm, pid, cpu, time, event, arguments"
 	remove_probes
