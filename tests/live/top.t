@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # `sonde top`: updates as text and JSON beside perf top, filters, tasks that end, and the browser (tmux): annotate while it runs, zoom,
 # the last seconds as a perf.data.
-# where: host 6.1
+# where: host
 # needs: root
-# timeout: 120
+# timeout: 240
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root perf_events python3
 cd "$SONDE_TMP" || exit 1
