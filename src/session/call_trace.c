@@ -429,15 +429,12 @@ static int print_round(struct sink *k, const struct run_tables *tables, const st
 {
 	struct call_trace *c = container_of(k, struct call_trace, sink);
 	struct call_trace_impl *t = c->impl;
-	struct diag d;
-	diag_init(&d);
 	int err = c->o.names->ops->resolve(c->o.names, &t->src->catalog, &tables->frames,
 					   WANT_SYMBOL, &t->named);
 	t->frames = &tables->frames;
 	if (!err)
-		err = stream_run_named(t->src, &c->printer, 1, &tables->frames, &d);
+		err = stream_run_named(t->src, &c->printer, 1, &tables->frames, NULL);
 	t->frames = NULL;
-	diag_done(&d);
 	return err ? err : round_done(k, tables, r);
 }
 

@@ -101,7 +101,6 @@ static enum syscall_arg_kind kind_of(const char *name, const char *type)
 static int fill_arg(struct syscall_table *t, const struct syscall *call,
 		    const struct schema_field *f, struct syscall_arg *a)
 {
-	/* A call in the kernel's list has names of its own for two of those that are used everywhere. */
 	const char *name = arena_strdup(&t->arena, f->name);
 	if (!name)
 		return -ENOMEM;
@@ -172,16 +171,14 @@ static const char *kernel_name(const char *name)
 }
 
 /* What the kernel does not list (CONFIG_FTRACE_SYSCALLS, modules' calls) has arguments all the same: numbers without names. */
-static int unknown_args(struct syscall_table *t, struct syscall *call)
+static void unknown_args(struct syscall *call)
 {
 	static const char *const names[SYSCALL_ARGS] = { "arg0", "arg1", "arg2",
 							 "arg3", "arg4", "arg5" };
-	(void)t;
 	for (u32 i = 0; i < SYSCALL_ARGS; i++)
 		call->args[i] =
 			(struct syscall_arg){ .name = names[i], .size = 8, .is_signed = true };
 	call->nr_args = SYSCALL_ARGS;
-	return 0;
 }
 
 static int read_args(struct syscall_table *t, struct syscall *call)
@@ -209,8 +206,10 @@ static int read_args(struct syscall_table *t, struct syscall *call)
 		if (call->nr_args < SYSCALL_ARGS)
 			err = fill_arg(t, call, f, &call->args[call->nr_args++]);
 	}
-	if (!known && err != -ENOMEM)
-		err = unknown_args(t, call);
+	if (!known && err != -ENOMEM) {
+		unknown_args(call);
+		err = 0;
+	}
 	set_voids(call);
 	diag_done(&ignored);
 	arena_done(&parsed);
@@ -254,7 +253,11 @@ static struct syscall *make(struct syscall_table *t, u64 nr)
 	for (size_t i = 0; i < ARRAY_SIZE(results); i++)
 		if (!strcmp(results[i].name, call->name))
 			call->result = results[i].result;
-	return (name ? read_args(t, call) : unknown_args(t, call)) ? NULL : call;
+	if (!name)
+		unknown_args(call);
+	else if (read_args(t, call))
+		return NULL;
+	return call;
 }
 
 const struct syscall *syscall_table_at(struct syscall_table *t, u64 nr)
