@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # `sonde top`: updates as text and JSON beside perf top, filters, tasks that end, and the browser (tmux): annotate while it runs, zoom,
 # the last seconds as a perf.data.
-# where: host
+# where: host 6.1
 # needs: root
-# timeout: 240
+# timeout: 300
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root perf_events python3
 cd "$SONDE_TMP" || exit 1
@@ -117,7 +117,8 @@ grows() { [ "$(term capture-pane -p | sed -n 's/.*Samples: \([0-9K]*\).*/\1/p')"
 wait_for='^ +[-+] [0-9.]+% ' wait_until grows
 said "which stays open when the table is made anew"
 term send-keys Enter a
-screen_has '^ *[0-9.]+ +\|.*(je|jne|jmp|b\.|cbz)'
+# Any instruction of the loop: which one a sample falls on is the CPU's business, and an emulated one has its own habits.
+screen_has '^ *[0-9.]+ +\|.*[^a-z](mov|ldr|test|je|jne|jmp|b\.|cbz)[^a-z]'
 said "a shows its code, with the samples of the loop"
 hits=$(term capture-pane -p | sed -n 's/.*cpu-clock: \([0-9]*\) samples.*/\1/p')
 more_hits() { [ "$(term capture-pane -p | sed -n 's/.*cpu-clock: \([0-9]*\) samples.*/\1/p')" != "$hits" ]; }
