@@ -62,6 +62,7 @@ struct record_opts {
 	s64 delay_ms;
 	bool quiet;
 	struct recorder_stats *result; /* for those who say it themselves; NULL: a closing line does */
+	s32 *command_pid; /* where the command's process ID goes; NULL: nowhere */
 	struct source *source; /* gets all that is recorded, instead of a file; NULL: there is a file */
 	int (*begin)(void *ctx); /* with a source, when the command is made: what starts threads; 0 or negative errno */
 	void *begin_ctx;

@@ -22,7 +22,15 @@ static void put_text(struct timeline_page *h, const char *s)
 	strbuf_add(&h->blob, s, len);
 }
 
-static void put_facts(struct timeline_page *h)
+static void put_family(struct timeline_page *h, s32 pid)
+{
+	char text[NUM_DIGITS_MAX + 1];
+	text[num_u64(text, (u32)pid)] = 0;
+	put_text(h, "family");
+	put_text(h, text);
+}
+
+static void put_facts(struct timeline_page *h, s32 family)
 {
 	const struct {
 		const char *key;
@@ -35,7 +43,9 @@ static void put_facts(struct timeline_page *h)
 	u32 nr = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
 		nr += facts[i].value > 0;
-	put(h, nr);
+	put(h, nr + (family > 0));
+	if (family > 0)
+		put_family(h, family);
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++) {
 		if (!facts[i].value)
 			continue;
@@ -149,7 +159,7 @@ int html_timeline(const struct timeline *t, const struct html_timeline_opts *o, 
 	put(&h, t->nr_wakes);
 	put(&h, t->nr_lost);
 	put(&h, (u32)max(o->pid, 0));
-	put_facts(&h);
+	put_facts(&h, o->family);
 	put_names(&h);
 	put_slices(&h);
 	put_instants(&h);

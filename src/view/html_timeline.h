@@ -4,7 +4,7 @@
  * Numbers are LEB128; strings are a length and bytes. In this order, as timeline.js reads them:
  *
  *	"STL1"  first_ns  span_ns  nr_cpus  switches  wakes  lost  first_pid
- *	nr      key value                             facts: "host" "build7"
+ *	nr      key value                             facts: "host" "build7"; "family": the command's process
  *	nr      string                                [0] is ""
  *	nr      tid pid parent+1 comm cpu             tracks
  *	nr                                            slices of all tracks; then for each track:
@@ -23,6 +23,7 @@
 struct html_timeline_opts {
 	const char *title;
 	s32 pid; /* what is shown first; 0: everything */
+	s32 family; /* the command's process: it and what it started come before all others; 0: nobody does */
 };
 
 int html_timeline(const struct timeline *t, const struct html_timeline_opts *o,

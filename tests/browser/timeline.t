@@ -31,6 +31,10 @@ thread 30 30 hog
 gap 1 90000 5000 7
 E2
 "$gen" 'make <i>all</i>' 0 <story.txt >story.html || status=1
+# 10 is the command: it made 20, a thread of 20 made 40, and that made 50. 60 and 61 are each other's parents, as only a damaged recording has it.
+(cat story.txt; printf '%s\n' 'thread 40 40 grandchild' 'thread 50 50 leaf' '40 run 0 1000' '50 run 1 2000' 'forked 20 10' 'forked 40 21' 'forked 50 40' \
+	'thread 60 60 loop' 'thread 61 61 loop' '60 run 0 90000' '61 run 0 90000' 'forked 60 61' 'forked 61 60') |
+	"$gen" family 0 10 >family.html || status=1
 "$gen" one 20 <story.txt >one.html || status=1
 (cat story.txt; echo many 200000) | "$gen" many 0 >many.html || status=1
 "$SONDE" timeline -o trace.html "$SONDE_SRC/tests/data/trace/6.1-events_v6.dat" 2>/dev/null || status=1

@@ -66,6 +66,19 @@ class Look:
         equal((others, self.page.console), ([], []), f"{name}: no request, nothing on the console")
 
 
+def family(browser):
+    p = Look(browser, "family.html")
+    rows = p.js("sonde.rows()")
+    equal(rows, ["CPU 0", "CPU 1", "owner 10", "process 20", "waiter 20", "waiter<b> 21", "leaf 50", "grandchild 40", "everything else",
+        "hog 30", "loop 60", "loop 61"], "the command and what it started come first")
+    p.page.click(p.js("sonde.rowBox('everything else').x") + 5, p.place("everything else", 0)[1])
+    p.settle()
+    equal(p.js("sonde.rows()"), rows, "a click on the line between them changes nothing")
+    p.click("hog 30", 30)
+    ok(p.js("sonde.details()") != "", "rows after that line can be clicked")
+    p.quiet("a family")
+
+
 def story(browser):
     p = Look(browser, "story.html")
     equal(p.text("title"), "make <i>all</i>", "the title is text")
@@ -196,7 +209,7 @@ def trace(browser):
 
 
 with Browser() as browser:
-    for part in (story, others, many, trace):
+    for part in (story, family, others, many, trace):
         try:
             part(browser)
         except Exception:

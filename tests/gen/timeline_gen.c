@@ -82,6 +82,8 @@ static void line(struct story *s, const char *text)
 	unsigned long long us, len, nr;
 	if (sscanf(text, "thread %d %d %255s", &tid, &pid, name) == 3) {
 		add_track(s, tid, pid, name);
+	} else if (sscanf(text, "forked %d %d", &tid, &by) == 2) {
+		s->t.tracks.at[track_of(s, tid)].parent = by;
 	} else if (sscanf(text, "many %llu", &nr) == 1) {
 		many(s, nr);
 	} else if (sscanf(text, "gap %d %llu %llu %llu", &cpu, &us, &len, &nr) == 4) {
@@ -120,7 +122,7 @@ int main(int argc, char **argv)
 	struct story s = { 0 };
 	struct strbuf page;
 	char text[512];
-	if (argc != 3)
+	if (argc != 3 && argc != 4)
 		return 2;
 	timeline_init(&s.t);
 	s.t.first_ns = s.t.last_ns = 5000000000;
@@ -134,7 +136,10 @@ int main(int argc, char **argv)
 	int err = timeline_sort(&s.t);
 	if (!err)
 		err = html_timeline(
-			&s.t, &(struct html_timeline_opts){ .title = argv[1], .pid = atoi(argv[2]) },
+			&s.t,
+			&(struct html_timeline_opts){ .title = argv[1],
+						      .pid = atoi(argv[2]),
+						      .family = argc > 3 ? atoi(argv[3]) : 0 },
 			&page);
 	if (!err && fwrite(page.data, 1, page.len, stdout) != page.len)
 		err = -EIO;

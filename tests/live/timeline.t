@@ -31,7 +31,14 @@ is "$left" no "no recording is left behind"
 
 exits 0 "a page of a command" "$SONDE" timeline -o page.html -- "$SONDE" workload convoy 5
 like "$err" 'page\.html: [0-9]+ threads? on [0-9]+ CPUs? in ' "says what it is"
-exits 3 "the command's status" "$SONDE" timeline -o page.html -- sh -c 'exit 3'
+exits 3 "the command's status" "$SONDE" timeline -o page.html -- sh -c 'echo $$ >pid; exit 3'
+python3 - <<'END'
+import base64, re
+data = base64.b64decode(re.search(r'id="data"[^>]*>([^<]*)<', open("page.html").read()).group(1))
+pid = open("pid").read().strip().encode()
+assert b"\x06family" + bytes([len(pid)]) + pid in data, pid
+END
+ok $? "the page knows which process the command is"
 
 # The same run, recorded in both formats at once, would have different clocks: one after the other.
 exits 0 "ftrace record" "$SONDE" ftrace record -q -e sched -o trace.dat -- "$SONDE" workload convoy 5

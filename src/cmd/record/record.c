@@ -501,6 +501,8 @@ static int record(struct record_session *s, int argc, char **argv)
 		if (err)
 			return child_exec_status(err);
 		err = command_run_prepare(&s->run, argv, NULL, &app->diag);
+		if (s->o->command_pid)
+			*s->o->command_pid = s->run.child.pid;
 		/* With -p or -t the command only says for how long. */
 		if (!ro.live.nr_pids && !ro.live.nr_tids)
 			ro.live.command_pid = s->run.child.pid;

@@ -30,6 +30,7 @@ struct timeline_job {
 	struct timeline_opts *o;
 	const char *path; /* of a recording; NULL: there is none yet */
 	s32 pid;
+	s32 family; /* the command's process; 0: none was run */
 	char folder[4096]; /* of the one we make; "": none */
 	char made[4096 + 8];
 	int status; /* of the command we ran */
@@ -83,6 +84,7 @@ static int record_now(struct timeline_job *j, int argc, char **argv)
 	r->pids = NULL;
 	r->output = j->made;
 	r->result = &stats;
+	r->command_pid = &j->family;
 	r->no_build_id_cache = true;
 	if (!r->call_graph)
 		r->call_graph = "fp";
@@ -131,7 +133,9 @@ static void say_result(struct app *app, const struct timeline *t, const struct t
 
 int timeline_draw(struct app *app, const struct timeline *t, const struct timeline_draw *d)
 {
-	struct html_timeline_opts ho = { .title = title_of(t, d), .pid = d->pid };
+	struct html_timeline_opts ho = { .title = title_of(t, d),
+					 .pid = d->pid,
+					 .family = d->family };
 	if (app->json)
 		return json_timeline(t, &app->out);
 	if (!strcmp(d->output, "-"))
@@ -156,7 +160,8 @@ static int draw(struct timeline_job *j)
 	struct timeline_draw d = { .output = j->o->output,
 				   .title = j->o->title,
 				   .path = *j->folder ? NULL : j->path,
-				   .pid = j->pid };
+				   .pid = j->pid,
+				   .family = j->family };
 	timeline_init(&t);
 	int err = timeline_load(app_symbols(j->app), &ro, &t);
 	if (err == -ENODATA && !*j->folder)
@@ -288,7 +293,7 @@ const struct command command_timeline = {
 		"to "
 		"show only its process, and drag over a range for a table of it.\nAn argument that "
 		"is a recording is drawn; otherwise the arguments are a command, and the whole "
-		"system is recorded while it runs.",
+		"system is recorded while it runs; the command's processes come first.",
 	.examples = examples,
 	.opts = rows,
 	.opts_size = sizeof(struct timeline_opts),

@@ -292,6 +292,35 @@ for (let t = 0; t < P.tracks; t++)
 		processNames.set(P.pidOf[t], commOf(t));
 const processOf = t => P.pidOf[t] || P.tid[t];
 
+/* Processes that the recorded command is made of: it, and what descends from it. */
+const family = new Set();
+function findFamily(root) {
+	const trackOf = new Map(), parents = new Map(), belongs = new Map([[root, true]]);
+	for (let t = 0; t < P.tracks; t++)
+		trackOf.set(P.tid[t], t);
+	for (let t = 0; t < P.tracks; t++) {
+		const by = P.parent[t] > 0 ? trackOf.get(P.parent[t]) : undefined;
+		if (by !== undefined && processOf(by) !== processOf(t))
+			parents.set(processOf(t), processOf(by));
+	}
+	for (let t = 0; t < P.tracks; t++) {
+		const path = [];
+		let at = processOf(t);
+		for (; at !== undefined && !belongs.has(at); at = parents.get(at)) {
+			belongs.set(at, false); /* a loop ends here */
+			path.push(at);
+		}
+		const yes = belongs.get(at) === true;
+		for (const pid of path)
+			belongs.set(pid, yes);
+	}
+	for (const [pid, yes] of belongs)
+		if (yes)
+			family.add(pid);
+}
+if (Number(P.facts.family) > 0)
+	findFamily(Number(P.facts.family));
+
 function duration(ns) {
 	const v = Math.abs(ns);
 	for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]])
@@ -370,7 +399,14 @@ function makeRows() {
 	for (let c = 0; c < cpus.length; c++)
 		rows.push({ kind: "cpu", cpu: c });
 	let found = 0;
-	for (const g of [...groups.values()].sort((a, b) => b.total - a.total || a.pid - b.pid)) {
+	const own = g => family.has(g.pid);
+	let ours = 0;
+	for (const g of [...groups.values()].sort((a, b) => own(b) - own(a) || b.total - a.total || a.pid - b.pid)) {
+		if (ours > 0 && !own(g)) {
+			rows.push({ kind: "rest" });
+			ours = -Infinity;
+		}
+		ours += own(g);
 		if (g.tracks.length > 1)
 			rows.push({ kind: "process", pid: g.pid, nr: g.tracks.length });
 		found += g.tracks.length;
@@ -624,12 +660,21 @@ function clip(text, room) {
 	return text.slice(0, lo) + "…";
 }
 
+function textOf(row) {
+	switch (row.kind) {
+	case "cpu": return `CPU ${row.cpu}`;
+	case "process": return `${processNames.get(row.pid) || ""} ${row.pid}`;
+	case "rest": return "everything else";
+	default: return nameOf(row.track);
+	}
+}
+
 function drawLabels(first, last) {
 	const css = colours.css;
 	ctx.textAlign = "left";
 	for (let r = first; r < last; r++) {
 		const row = rows[r], y = RULER + r * ROW - top_ + ROW / 2;
-		const text = row.kind === "cpu" ? `CPU ${row.cpu}` : row.kind === "process" ? `${processNames.get(row.pid) || ""} ${row.pid}` : nameOf(row.track);
+		const text = textOf(row);
 		ctx.fillStyle = r === state.row ? css.accent : row.kind === "task" ? css.text : css.soft;
 		ctx.fillText(clip((row.pinned ? "• " : "") + text, gutter - (row.inside ? 26 : 14)), row.inside ? 18 : 8, y);
 		if (row.kind === "process") {
@@ -776,7 +821,7 @@ function drawNow() {
 	pixels.fill(colours.page);
 	for (let r = first; r < last; r++) {
 		const y = Math.round((RULER + r * ROW - top_) * ratio), tall = Math.round((ROW - 6) * ratio), row = rows[r];
-		if (row.kind === "process" || r === state.row)
+		if (row.kind === "process" || row.kind === "rest" || r === state.row)
 			fillPixels(0, y, canvas.width, Math.round(ROW * ratio), colours.row);
 		if (nr <= 0)
 			continue;
@@ -1326,7 +1371,7 @@ begin();
 /* For tests and for who reads the page with a program. */
 const probe = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d", { alpha: false, willReadFrequently: true });
 window.sonde = {
-	state, data: P, rows: () => rows.map(r => r.kind === "cpu" ? `CPU ${r.cpu}` : r.kind === "process" ? `process ${r.pid}` : nameOf(r.track)),
+	state, data: P, rows: () => rows.map(r => r.kind === "process" ? `process ${r.pid}` : textOf(r)),
 	settled: () => !dirty, gutter: () => gutter, xOf, timeOf, setView, between, chainOf,
 	arrows: () => arrows, ready_ms: performance.now(), load_ms: performance.now() - loading,
 	frame: () => frameMs, worst: () => worstMs, drawNow: () => {
