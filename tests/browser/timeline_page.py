@@ -1,6 +1,7 @@
 """Looks at the pages that timeline.t made. Prints TAP, from test 2 on. usage: timeline_page.py FOLDER FAILED"""
 
 import json
+import re
 import sys
 import traceback
 
@@ -74,6 +75,11 @@ def family(browser):
     p.page.click(p.js("sonde.rowBox('everything else').x") + 5, p.place("everything else", 0)[1])
     p.settle()
     equal(p.js("sonde.rows()"), rows, "a click on the line between them changes nothing")
+    p.js("sonde.setRange(0, 100e6)")
+    p.settle()
+    text = p.text("drawer-body")
+    ok("Waited in (the command)" in text and "futex_wait" in text and "Function (the command)" in text, "waits and functions are the command's", text)
+    p.key("Escape")
     p.click("hog 30", 30)
     ok(p.js("sonde.details()") != "", "rows after that line can be clicked")
     p.quiet("a family")
@@ -127,6 +133,23 @@ def story(browser):
     ok(near(rows["waiter 20"]["run"], 30) and near(rows["waiter 20"]["ready"], 10) and rows["waiter 20"]["samples"] == 2, "with waits and samples", rows["waiter 20"])
     ok(all(near(r["run"] + r["ready"] + r["blocked"], 50) for r in rows.values()), "every thread's times add up to it")
     ok("spin" in p.text("drawer-body") and "parse" not in p.text("drawer-body"), "and its functions", p.text("drawer-body"))
+    lines = p.js("[...document.querySelectorAll('#drawer-body tr')].map(r => [...r.children].map(c => c.textContent).join('|'))")
+    waits = [l for l in lines if l.split("|")[0] in ("pipe_read", "io_wait", "futex_wait")]
+    ok(len(waits) == 3 and all(re.fullmatch(want, got) for want, got in zip((
+        r"pipe_read\|S\|(50\.0|49\.9)\d ms\|(50\.0|49\.9)\d ms\|1\|waiter", r"io_wait\|D\|(20\.0|19\.9)\d ms\|(20\.0|19\.9)\d ms\|1\|",
+        r"futex_wait\|S\|(10\.|9\.9)\d+ ms\|(10\.|9\.9)\d+ ms\|1\|owner"), waits)), "and what was waited for, longest first", lines)
+    boxes = "[...document.querySelectorAll('.flame button')].map(b => [b.title, Math.round(parseFloat(b.style.width)), parseInt(b.style.top)])"
+    two = [["all: 2 samples, 100.00 %", 100, 0], ["main: 2 samples, 100.00 %", 100, 18], ["spin: 2 samples, 100.00 %", 100, 36]]
+    equal(p.js(boxes), two, "and the stacks of its samples, callers above what they call")
+    p.js("sonde.setRange(20e6, 90e6)")
+    p.settle()
+    equal(p.js(boxes), [["all: 3 samples, 100.00 %", 100, 0], ["main: 3 samples, 100.00 %", 100, 18], ["spin: 2 samples, 66.67 %", 67, 36],
+        ["parse: 1 sample, 33.33 %", 33, 36]], "a larger range has more of them")
+    p.js("document.querySelector('.flame button[title^=parse]').click()")
+    equal(p.js(boxes), [["all: 3 samples, 100.00 %", 100, 0], ["main: 3 samples, 100.00 %", 100, 18], ["parse: 1 sample, 33.33 %", 100, 36]],
+        "a click on a box shows it alone, with its callers")
+    p.js("document.querySelector('.flame button[title^=all]').click()")
+    equal(len(p.js(boxes)), 4, "and one on a caller goes back")
     p.key("Escape")
 
     p.page.click(p.js("sonde.rowBox('waiter 20').x") + 30, p.place("waiter 20", 1)[1])

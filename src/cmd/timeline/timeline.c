@@ -245,7 +245,7 @@ static void defaults(void *opts)
 	struct timeline_opts *o = opts;
 	o->output = "timeline.html";
 	o->samples = true;
-	o->max_stack = 4;
+	o->max_stack = 32;
 	o->symbols.min_unnamed = SYMBOLS_MIN_UNNAMED;
 }
 
@@ -255,7 +255,7 @@ static const struct opt rows[] = {
 	OPT_STR('o', "output", struct timeline_opts, output, "FILE", "write FILE (timeline.html); - for standard output"),
 	OPT_STR('p', "pid", struct timeline_opts, record.pids, "PID", "show this process first; without a command, record until Ctrl-C"),
 	OPT_STR(0, "title", struct timeline_opts, title, "TEXT", "title (default: the recorded command)"),
-	OPT_UINT(0, "max-stack", struct timeline_opts, max_stack, "N", "maximum number of frames per call chain, of the kernel and of the program each (4)"),
+	OPT_UINT(0, "max-stack", struct timeline_opts, max_stack, "N", "maximum number of frames per call chain, of the kernel and of the program each (32)"),
 	OPT_HEADING("Recording"),
 	OPT_CALL('e', "event", "EVENT", "more events to show on the threads that they happen to", record_take_event),
 	OPT_CALL(0, "filter", "FILTER", "filter for tracepoints of the preceding -e", record_take_filter),
@@ -291,7 +291,8 @@ const struct command command_timeline = {
 		"as "
 		"arrows. Zoom with W and S or the wheel, move with A and D, search, click a thread "
 		"to "
-		"show only its process, and drag over a range for a table of it.\nAn argument that "
+		"show only its process, and drag over a range for what threads did, where the time "
+		"went and what was waited for in it.\nAn argument that "
 		"is a recording is drawn; otherwise the arguments are a command, and the whole "
 		"system is recorded while it runs; the command's processes come first.",
 	.examples = examples,

@@ -14,7 +14,7 @@ const loading = performance.now();
 const $ = id => document.getElementById(id);
 const UNKNOWN = 0, RUNNING = 1, READY = 2, BLOCKED = 3;
 const LOSSY = 1, SINCE_BEFORE = 2, UNTIL_END = 4, PREEMPTED = 8, BY_IRQ = 16;
-const NONE = -1, BLOCK = 32, ROW = 20, RULER = 22, WALK = 8, MAX_ARROWS = 400, MAX_HOPS = 12, MAX_TABLE = 200;
+const NONE = -1, BLOCK = 32, ROW = 20, RULER = 22, WALK = 8, MAX_ARROWS = 400, MAX_HOPS = 12, MAX_TABLE = 200, SHORT = 5;
 const DISK = "D".charCodeAt(0);
 
 /* ---- the data ---- */
@@ -992,8 +992,146 @@ function rangeRows(a, b) {
 		if (v.all > 0)
 			list.push({ track: t, samples, ...v });
 	}
-	return list.sort((x, y) => y.run - x.run || y.ready - x.ready || y.disk - x.disk);
+	const own = v => onlyFamily() && family.has(processOf(v.track));
+	return list.sort((x, y) => own(y) - own(x) || y.run - x.run || y.ready - x.ready || y.disk - x.disk);
 }
+
+/* ---- a range: stacks and waits ---- */
+
+/* Threads whose stacks and waits are told of: those of the command, unless others were chosen. */
+function tracksOfRange() {
+	const shown = new Set(rows.filter(r => r.kind === "task").map(r => r.track));
+	return [...shown].filter(t => !onlyFamily() || family.has(processOf(t)));
+}
+const onlyFamily = () => family.size > 0 && !state.pid && !state.query && !state.pins.size;
+const ofWhom = what => onlyFamily() ? `${what} (the command)` : what;
+
+/* Its innermost frames. */
+function shortChain(where) {
+	const frames = P.strings[where].split(" <- ");
+	return frames.slice(0, SHORT).join(" <- ") + (frames.length > SHORT ? " …" : "");
+}
+
+const framesOf = new Map();
+/* The frames of a call chain, outermost first. */
+function chainFrames(where) {
+	if (!framesOf.has(where))
+		framesOf.set(where, P.strings[where].split(" <- ").reverse());
+	return framesOf.get(where);
+}
+
+/* Samples in [a, b) as a tree of frames. self: those that were in the function itself. */
+function stacksOf(whose, a, b) {
+	const root = { name: "", n: 0, self: 0, kids: new Map() };
+	for (const t of whose) {
+		for (let k = P.ifrom[t]; k < P.ifrom[t + 1]; k++) {
+			if (P.itime[k] < a || P.itime[k] >= b || !P.iwhere[k])
+				continue;
+			let at = root;
+			at.n++;
+			for (const name of chainFrames(P.iwhere[k])) {
+				if (!at.kids.has(name))
+					at.kids.set(name, { name, n: 0, self: 0, kids: new Map() });
+				at = at.kids.get(name);
+				at.n++;
+			}
+			at.self++;
+		}
+	}
+	return root;
+}
+
+/* What threads waited for in [a, b), by the innermost function of the call chain and state, longest first. */
+function waitsOf(whose, a, b) {
+	const IRQ = -2, chains = new Map(), found = new Map(); /* by number first: there may be millions */
+	for (const t of whose) {
+		const lo = firstOf(t), hi = endOf(t);
+		for (let i = hi > lo ? search(P.start, lo, hi, a) : hi; i < hi && P.start[i] < b; i++) {
+			const ns = Math.min(P.start[i + 1], b) - Math.max(P.start[i], a), key = P.where[i] * 256 + P.letter[i];
+			if (P.state[i] !== BLOCKED || ns <= 0)
+				continue;
+			let w = chains.get(key);
+			if (!w)
+				chains.set(key, w = { ns: 0, longest: 0, n: 0, wakers: new Map() });
+			const by = P.flags[i] & BY_IRQ ? IRQ : P.cause[i];
+			w.ns += ns;
+			w.n++;
+			w.longest = Math.max(w.longest, ns);
+			if (by !== NONE)
+				w.wakers.set(by, (w.wakers.get(by) || 0) + ns);
+		}
+	}
+	for (const [key, from] of chains) {
+		const where = Math.floor(key / 256), name = where ? P.strings[where].split(" <- ", 1)[0] : "not known", letter = key % 256 ? String.fromCharCode(key % 256) : "?", id = letter + name;
+		if (!found.has(id))
+			found.set(id, { name, letter, ns: 0, longest: 0, n: 0, wakers: new Map() });
+		const w = found.get(id);
+		w.ns += from.ns;
+		w.n += from.n;
+		w.longest = Math.max(w.longest, from.longest);
+		for (const [by, ns] of from.wakers) {
+			const waker = by === IRQ ? "an interrupt" : commOf(by);
+			w.wakers.set(waker, (w.wakers.get(waker) || 0) + ns);
+		}
+	}
+	for (const w of found.values())
+		w.by = [...w.wakers].reduce((best, by) => by[1] > best[1] ? by : best, ["", 0])[0];
+	return [...found.values()].sort((x, y) => y.ns - x.ns);
+}
+
+/* A tree of frames as boxes, callers above what they call. A click shows one box and what is below it, a click on a box above goes back. */
+function flameOf(tree) {
+	const LINE = 18, LEAST = .002, frame = el("div", undefined, "flame"), box = el("div"), path = [tree];
+	const place = (node, depth, from, share, whole) => {
+		const e = el("button", node.name || plural(node.n, "sample", "samples")), text = `${node.name || "all"}: ${plural(node.n, "sample", "samples")}, ${percent(node.n / tree.n)}`;
+		e.type = "button";
+		e.title = text;
+		e.setAttribute("aria-label", text);
+		e.style.cssText = `left:${100 * from}%;width:${100 * share}%;top:${depth * LINE}px`;
+		e.style.background = node.name ? hue(node.name) : "";
+		e.addEventListener("click", () => {
+			const i = path.indexOf(node);
+			path.splice(i < 0 ? path.length : i + 1, path.length, ...(i < 0 ? pathTo(path.at(-1), node) : []));
+			paint();
+		});
+		box.append(e);
+		let deepest = depth, at = from;
+		if (whole)
+			for (const kid of [...node.kids.values()].sort((x, y) => y.n - x.n || (x.name < y.name ? -1 : 1))) {
+				const part = share * kid.n / node.n;
+				if (part >= LEAST)
+					deepest = Math.max(deepest, place(kid, depth + 1, at, part, true));
+				at += part;
+			}
+		return deepest;
+	};
+	const paint = () => {
+		box.textContent = "";
+		let deepest = 0;
+		path.forEach((node, depth) => deepest = place(node, depth, 0, 1, depth === path.length - 1));
+		box.style.height = `${(deepest + 1) * LINE}px`;
+	};
+	paint();
+	frame.append(box);
+	return frame;
+}
+/* The nodes from below `from` down to `node`. */
+function pathTo(from, node) {
+	for (const kid of from.kids.values()) {
+		const rest = kid === node ? [] : pathTo(kid, node);
+		if (rest)
+			return [kid, ...rest];
+	}
+	return null;
+}
+/* A colour for a name, the same each time. */
+function hue(name) {
+	let h = 0;
+	for (let i = 0; i < name.length; i++)
+		h = Math.imul(h, 31) + name.charCodeAt(i) | 0;
+	return `hsl(${20 + (h >>> 0) % 35} ${dark ? 45 : 80}% ${(dark ? 32 : 68) + (h >>> 8) % 10}%)`;
+}
+
 function fillRange() {
 	const [a, b] = state.range, list = rangeRows(a, b), body = $("drawer-body");
 	const cells = v => [duration(v.run), percent(v.run / (b - a)), duration(v.ready), duration(v.disk), duration(v.blocked - v.disk), count(v.samples)];
@@ -1007,16 +1145,21 @@ function fillRange() {
 		draw();
 	} }));
 	lines.unshift({ cells: [plural(list.length, "thread", "threads"), ...cells(all)], cls: "all" });
+	const whose = tracksOfRange(), tree = stacksOf(whose, a, b), functions = new Map(), waits = waitsOf(whose, a, b);
+	if (tree.n)
+		body.append(flameOf(tree));
 	body.append(table(["Thread", "running", "of the range", "waiting for a CPU", "D", "sleeping", "samples"], lines));
-	const functions = new Map(), shown = new Set(rows.filter(r => r.kind === "task").map(r => r.track));
-	for (const t of shown)
-		for (let k = P.ifrom[t]; k < P.ifrom[t + 1]; k++)
-			if (P.itime[k] >= a && P.itime[k] < b && P.iwhere[k]) {
-				const name = P.strings[P.iwhere[k]].split(" <- ")[0];
-				functions.set(name, (functions.get(name) || 0) + 1);
-			}
-	if (functions.size)
-		body.append(table(["Function", "samples"], [...functions].sort((x, y) => y[1] - x[1]).slice(0, 30).map(([name, n]) => ({ cells: [name, count(n)] }))));
+	const leaves = node => node.kids.forEach(kid => {
+		functions.set(kid.name, (functions.get(kid.name) || 0) + kid.self);
+		leaves(kid);
+	});
+	leaves(tree);
+	const beside = el("div");
+	if (waits.length)
+		beside.append(table([ofWhom("Waited in"), "state", "for", "longest", "times", "mostly woken by"], waits.slice(0, 12).map(w => ({ cells: [w.name, w.letter, duration(w.ns), duration(w.longest), count(w.n), w.by] }))));
+	if (tree.n)
+		beside.append(table([ofWhom("Function"), "samples"], [...functions].filter(f => f[1]).sort((x, y) => y[1] - x[1]).slice(0, 30).map(([name, n]) => ({ cells: [name, count(n)] }))));
+	body.append(beside);
 	return `${duration(b - a)} from ${duration(a)}`;
 }
 function fillDrawer() {
@@ -1036,7 +1179,7 @@ function sayStatus(x, y) {
 		text = `at ${duration(timeOf(x))}`;
 		const hit = sliceAt(x, y);
 		if (hit !== NONE)
-			text += ` · ${nameOf(trackOfSlice(hit))} · ${stateText(hit)} for ${duration(P.start[hit + 1] - P.start[hit])}${P.where[hit] ? " · " + P.strings[P.where[hit]] : ""}`;
+			text += ` · ${nameOf(trackOfSlice(hit))} · ${stateText(hit)} for ${duration(P.start[hit + 1] - P.start[hit])}${P.where[hit] ? " · " + shortChain(P.where[hit]) : ""}`;
 	}
 	$("status").textContent = text;
 }
@@ -1389,6 +1532,13 @@ window.sonde = {
 		return NONE;
 	},
 	range: () => state.range ? rangeRows(...state.range).map(v => ({ name: nameOf(v.track), ...v })) : [],
+	setRange: (a, b) => {
+		state.slice = NONE;
+		state.range = [a, b];
+		state.drawer = true;
+		fillDrawer();
+		draw();
+	},
 	details: () => state.slice === NONE ? "" : stateText(state.slice),
 	pixel: (x, y) => {
 		probe.drawImage(canvas, Math.round(x * ratio), Math.round(y * ratio), 1, 1, 0, 0, 1, 1);
