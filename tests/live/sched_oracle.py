@@ -77,23 +77,25 @@ def latency(sonde, path):
 
 
 def table(text):
-    """(time, cpu, wait, delay, run) of each line."""
-    line = re.compile(r"\s*(\d+\.\d+) \[(\d+)\]\s+.*?\s+(\d+\.\d{3})\s+(\d+\.\d{3})\s+(\d+\.\d{3}) ")
-    return [m.groups() for m in map(line.match, text.splitlines()) if m]
+    """(time, cpu, wait, delay, run, task) of each line."""
+    line = re.compile(r"\s*(\d+\.\d+) \[(\d+)\]\s+(?P<task>.*?)\s+(\d+\.\d{3})\s+(\d+\.\d{3})\s+(\d+\.\d{3}) ")
+    return [m.group(1, 2, 4, 5, 6, "task") for m in map(line.match, text.splitlines()) if m]
 
 
 def timehist(sonde, path):
-    """perf 6.1 has no delay for threads that were preempted, and guesses where a CPU left another thread than it had gone to."""
+    """perf 6.1 has no delay for threads that were preempted, and guesses where a CPU left another thread than it had gone to.
+
+    All threads that have ended, and leave a CPU for the last time without a number in their samples, are one thread for perf: :-1."""
     ours = table(run(sonde, "sched", "timehist", "-i", path))
     perfs = table(run("perf", "sched", "timehist", "-i", path))
     if len(ours) != len(perfs):
         return [("lines", len(ours), len(perfs))]
     out = []
     for a, b in zip(ours, perfs):
-        unknown = a[2:4] == ("0.000", "0.000")
-        ran = a[4] == b[4] or a[2:] == ("0.000", "0.000", "0.000")
+        unknown = a[2:4] == ("0.000", "0.000") or b[5].startswith(":-1[")
+        ran = a[4] == b[4] or a[2:5] == ("0.000", "0.000", "0.000")
         same = a[:2] == b[:2] and ran and (unknown or (a[2] == b[2] and b[3] in (a[3], "0.000")))
-        out.append((a, True if same else None, True))
+        out.append((a, b if not same else True, True))
     out.append(("lines with a wait", sum(a[2] == b[2] != "0.000" for a, b in zip(ours, perfs)) * 4 > len(ours), True))
     return out
 
