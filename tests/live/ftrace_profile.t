@@ -21,7 +21,7 @@ is "$out" "" "-o: nothing but the file"
 sleeper=$(awk '/^task: / { on = /^task: sleep-/ } on' text.txt)
 total=$(sed -n 's/^  Event: sched_switch:S ([0-9]*) Total: \([0-9]*\) .*/\1/p' <<<"$sleeper" | sort -n | tail -1)
 [ "${total:-0}" -ge 290000000 ]
-ok $? "sleep 0.3 was away for 0.3 s (${total:-?} ns)"
+ok $? "sleep 0.3 was away for 0.3 s (${total:-?} ns)" || diag "$err" "$(grep -i lost text.txt | head -3)" "$(head -40 <<<"$sleeper")"
 like "$sleeper" '^  On CPU: [1-9][0-9]* \([1-9]' "and on the CPU too"
 like "$(cat text.txt)" 'do_nanosleep' "the stack says where it slept"
 like "$sleeper" '^  Event: sys_enter:[0-9]+ \(' "and its system calls are timed"
