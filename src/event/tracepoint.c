@@ -140,7 +140,7 @@ static int unknown_tracepoint(struct event_resolver *r, const struct event_spec 
 			if (c.best)
 				diag_hint(r->diag, "did you mean %s:%s?", system, c.best);
 			else
-				diag_hint(r->diag, "'sonde list '%s:*'' shows all %zu", system,
+				diag_hint(r->diag, "sonde list '%s:*' shows all %zu", system,
 					  events.items.nr);
 			tracing_events_done(&events);
 		}
