@@ -3,8 +3,8 @@
  * the program, a third of what `stat -- true` costs. Nothing is kept here: loading it again only counts.
  */
 #include "event/vendor.h"
+#include "base/library.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <perfmon/pfmlib.h>
 #include <perfmon/pfmlib_perf_event.h>
@@ -29,16 +29,7 @@ static bool library_ready(struct library *l)
 		"pfm_get_pmu_info",	   "pfm_get_event_next", "pfm_get_event_info",
 		"pfm_get_event_attr_info",
 	};
-	void *at[ARRAY_SIZE(names)];
-	_Static_assert(sizeof(*l) == sizeof(at), "one name per function, in the same order");
-	void *lib = dlopen("libpfm.so.4", RTLD_LAZY | RTLD_LOCAL);
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		at[i] = lib ? dlsym(lib, names[i]) : NULL;
-		if (!at[i])
-			return false;
-	}
-	memcpy(l, at, sizeof(at));
-	return l->initialize() == PFM_SUCCESS;
+	return LIBRARY_LOAD("libpfm.so.4", names, l) && l->initialize() == PFM_SUCCESS;
 }
 
 static int encode(const struct library *l, const char *name, struct perf_event_attr *attr)

@@ -1,5 +1,6 @@
 #include "image/debuginfod.h"
 #include "base/clock.h"
+#include "base/library.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -40,16 +41,7 @@ static bool load(struct debuginfod_library *l)
 		"debuginfod_set_progressfn",
 		"debuginfod_set_user_data",
 	};
-	void *at[ARRAY_SIZE(names)];
-	_Static_assert(sizeof(*l) == sizeof(at), "one name per function, in the same order");
-	void *lib = dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_LOCAL);
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		at[i] = lib ? dlsym(lib, names[i]) : NULL;
-		if (!at[i])
-			return false;
-	}
-	memcpy(l, at, sizeof(at));
-	return true;
+	return LIBRARY_LOAD("libdebuginfod.so.1", names, l);
 }
 
 /* The callback is told the client alone: the library, which is loaded, knows whose it is. */

@@ -3,10 +3,10 @@
  * otherwise, more than most commands need themselves.
  */
 #include "image/disasm.h"
+#include "base/library.h"
 #include "base/strbuf.h"
 
 #include <capstone/capstone.h>
-#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -38,16 +38,7 @@ static bool library_ready(struct disasm_library *l)
 		"cs_open", "cs_close",	   "cs_option",	    "cs_malloc",
 		"cs_free", "cs_insn_name", "cs_insn_group", "cs_disasm_iter",
 	};
-	void *at[ARRAY_SIZE(names)];
-	_Static_assert(sizeof(*l) == sizeof(at), "one name per function, in the same order");
-	void *lib = dlopen("libcapstone.so.4", RTLD_LAZY | RTLD_LOCAL);
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		at[i] = lib ? dlsym(lib, names[i]) : NULL;
-		if (!at[i])
-			return false;
-	}
-	memcpy(l, at, sizeof(at));
-	return true;
+	return LIBRARY_LOAD("libcapstone.so.4", names, l);
 }
 
 int disasm_open(u16 machine, bool is64, enum disasm_syntax syntax, struct disasm **ret)

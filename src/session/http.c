@@ -1,11 +1,11 @@
 #include "session/http.h"
 
 #include "base/clock.h"
+#include "base/library.h"
 #include "base/num.h"
 #include "base/str.h"
 
 #include <arpa/inet.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <stdio.h>
@@ -66,16 +66,7 @@ static bool load(struct http_library *l)
 		"MHD_queue_response",
 		"MHD_destroy_response",
 	};
-	void *at[ARRAY_SIZE(names)];
-	_Static_assert(sizeof(*l) == sizeof(at), "one name per function, in the same order");
-	void *lib = dlopen("libmicrohttpd.so.12", RTLD_LAZY | RTLD_LOCAL);
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		at[i] = lib ? dlsym(lib, names[i]) : NULL;
-		if (!at[i])
-			return false;
-	}
-	memcpy(l, at, sizeof(at));
-	return true;
+	return LIBRARY_LOAD("libmicrohttpd.so.12", names, l);
 }
 
 const char *http_argument(const struct http_request *q, const char *name)
