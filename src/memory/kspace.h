@@ -50,6 +50,7 @@ struct kspace {
 	u64 init_task; /* 0: not found yet */
 	u32 nr_cpus; /* that may exist; 0: not asked yet */
 	u64 *percpu_bases; /* of percpu.c: each CPU's copy of the section; NULL: not looked for yet */
+	u64 linear_start; /* of kphys.c: where physical address 0 is in the linear mapping; 0: not looked for yet */
 	bool table_used; /* a type came from the table of globals */
 	bool btf_used; /* a type came from BTF */
 };

@@ -33,6 +33,41 @@ bool percpu_offset(struct kspace *k, const char *name, u64 *ret)
 	return false;
 }
 
+/* The kernel has one section of variables: those that each CPU has a copy of. */
+static bool find_section(struct kspace *k, struct btf_desc *ret)
+{
+	struct btf *b;
+	if (kspace_types(k, &b))
+		return false;
+	for (u32 id = b->nr; id; id--)
+		if (btf_describe(b, id, ret) && ret->kind == BTF_OF_SECTION &&
+		    strstr(ret->name, "percpu"))
+			return true;
+	return false;
+}
+
+u64 percpu_section_bytes(struct kspace *k)
+{
+	struct btf_desc d;
+	return find_section(k, &d) ? d.size : 0;
+}
+
+bool percpu_variable_at(struct kspace *k, u64 offset, struct percpu_variable *ret)
+{
+	struct btf_desc d, var;
+	struct btf_part p;
+	if (!find_section(k, &d) || offset >= d.size)
+		return false;
+	for (u32 n = 0; btf_part(&k->btf, &d, n, &p); n++) {
+		u64 at = p.bit_offset / 8;
+		if (offset < at || offset - at >= p.size || !btf_describe(&k->btf, p.type, &var))
+			continue;
+		*ret = (struct percpu_variable){ var.name, at, p.size };
+		return true;
+	}
+	return false;
+}
+
 struct rq_search {
 	struct kspace *k;
 	struct memory *m;

@@ -2,6 +2,7 @@
 #include "cmd/inspect/inspect.h"
 
 #include "cmd/app/commands.h"
+#include "memory/identify.h"
 #include "session/symbols.h"
 
 #include <errno.h>
@@ -157,6 +158,7 @@ static void end(struct inspect *i)
 	strbuf_done(&i->json_text);
 	kstacks_close(i->stacks);
 	kunwind_close(i->unwind);
+	identify_close(i->identify);
 	kspace_done(&i->k);
 }
 
@@ -296,6 +298,8 @@ RUN(vm)
 RUN(log)
 RUN(sys)
 RUN(vtop)
+RUN(identify)
+RUN(search)
 #undef RUN
 
 static const char *const memory_words[] = { "auto", "bpf", "kcore", NULL };
@@ -422,6 +426,17 @@ static const struct opt log_rows[] = {
 	OPT_FLAG('T', "wall-time", T, wall_time, "Show the date and time instead of seconds since boot"),
 	OPT_FLAG('m', "level", T, show_level, "Show the level, <0> (emergency) to <7> (debug)"),
 	OPT_FLAG('t', "text", T, bare, "Show the text only"),
+	COMMON_ROWS, OPT_END(),
+};
+static const struct opt search_rows[] = {
+	OPT_STR('s', "start", T, start, "ADDRESS", "Search from here, to the end that -e or -l says"),
+	OPT_STR('e', "end", T, end, "ADDRESS", "Stop before this address"),
+	OPT_STR('l', "length", T, length, "BYTES", "Search this many bytes"),
+	OPT_FLAG('t', "stacks", T, stacks, "Search the kernel stacks of all tasks"),
+	OPT_STR('m', "mask", T, mask, "MASK", "Ignore the bits that are set in MASK"),
+	OPT_FLAG('w', "words", T, words, "Values of 32 bits instead of 64"),
+	OPT_FLAG('h', "half-words", T, halves, "Values of 16 bits"),
+	OPT_FLAG('c', "text", T, as_text, "Search a text"),
 	COMMON_ROWS, OPT_END(),
 };
 static const struct opt plain_rows[] = { COMMON_ROWS, OPT_END() };
@@ -559,6 +574,19 @@ static const struct opt_example vtop_examples[] = {
 	  "and an address, with the entries of each table" },
 	{ 0 },
 };
+static const struct opt_example identify_examples[] = {
+	{ "inspect identify ffff888100f48040",
+	  "which object of which slab cache, whose task, which page" },
+	{ "inspect identify '$current->stack' '&runqueues:1'", "several, and expressions" },
+	{ 0 },
+};
+static const struct opt_example search_examples[] = {
+	{ "inspect search -t vfs_read", "tasks with this address on their stacks" },
+	{ "inspect search -s init_task -l 'sizeof(struct task_struct)' ffff888100f48000",
+	  "a pointer in a structure" },
+	{ "inspect search -c 'BOOT_IMAGE='", "a text, in all of the machine's memory" },
+	{ 0 },
+};
 static const struct opt_example files_examples[] = {
 	{ "inspect files 1", "open files of process 1" },
 	{ 0 },
@@ -640,11 +668,28 @@ SUB(sub_vtop, "vtop", "translate addresses of a dump to physical ones",
     "[OPTIONS] ADDRESS|SYMBOL...", run_vtop, plain_rows, .examples = vtop_examples,
     .about = "Follows the kernel's page tables, and prints where each entry is and what it holds.");
 
-static const struct command *const subs[] = { &sub_print, &sub_struct, &sub_union,   &sub_whatis,
-					      &sub_list,  &sub_tree,   &sub_rd,	     &sub_sym,
-					      &sub_dis,	  &sub_ps,     &sub_task,    &sub_bt,
-					      &sub_files, &sub_vm,     &sub_foreach, &sub_mod,
-					      &sub_log,	  &sub_sys,    &sub_vtop,    NULL };
+SUB(sub_identify, "identify", "tell what an address is", "[OPTIONS] ADDRESS|SYMBOL...",
+    run_identify, plain_rows, .examples = identify_examples,
+    .about =
+	    "Prints everything that has the address: a symbol, a CPU's copy of a per-CPU variable, "
+	    "a task_struct or the kernel stack of a task, an object of a slab cache (and whether "
+	    "it "
+	    "is free), an area of the vmalloc range, a struct page, a page. Slab objects and pages "
+	    "need no symbols. Areas of the vmalloc range are found where the symbol list has "
+	    "variables (CONFIG_KALLSYMS_ALL).");
+SUB(sub_search, "search", "search the kernel's memory", "[OPTIONS] VALUE...|TEXT", run_search,
+    search_rows, .examples = search_examples,
+    .about = "Prints each place where a value, or with -c a text, lies: in a range, in the stacks "
+	     "of "
+	     "all tasks, or in all of the machine's memory, which includes that of programs, this "
+	     "one among them. Pages that cannot be read are counted and passed over.");
+
+static const struct command *const subs[] = { &sub_print,  &sub_struct, &sub_union,   &sub_whatis,
+					      &sub_list,   &sub_tree,	&sub_rd,      &sub_sym,
+					      &sub_dis,	   &sub_ps,	&sub_task,    &sub_bt,
+					      &sub_files,  &sub_vm,	&sub_foreach, &sub_mod,
+					      &sub_log,	   &sub_sys,	&sub_vtop,    &sub_identify,
+					      &sub_search, NULL };
 
 static const struct opt_example examples[] = {
 	{ "inspect init_task.comm", "print an expression over the kernel's data" },

@@ -21,7 +21,7 @@ struct inspect_opts {
 	const char *list_offset; /* list -o, tree -o */
 	struct opt_list members; /* -s */
 	bool head, embedded, backwards; /* list -H -h -r */
-	const char *end; /* list -e */
+	const char *end; /* list -e, search -e */
 	u64 limit;
 	int tree_kind; /* tree -t */
 	u64 width; /* rd: bits */
@@ -31,6 +31,8 @@ struct inspect_opts {
 	const char *vmlinux; /* -k of dis, sym, bt */
 	const char *task_members; /* task -R */
 	bool wall_time, show_level, bare; /* log -T -m -t */
+	const char *start, *length, *mask; /* search -s -l -m */
+	bool stacks, as_text, words, halves; /* search -t -c -w -h */
 	u64 interval_s, count; /* -i -n */
 	bool probed;
 };
@@ -55,6 +57,7 @@ struct inspect {
 	bool has_tasks, has_files;
 	struct kstacks *stacks;
 	struct kunwind *unwind; /* of a dump */
+	struct identify *identify;
 	u64 context; /* the task that is meant where none is named; 0: ours */
 };
 
@@ -91,6 +94,8 @@ int inspect_vm(struct inspect *i, int argc, char **argv);
 int inspect_log(struct inspect *i, int argc, char **argv);
 int inspect_sys(struct inspect *i, int argc, char **argv);
 int inspect_vtop(struct inspect *i, int argc, char **argv);
+int inspect_identify(struct inspect *i, int argc, char **argv);
+int inspect_search(struct inspect *i, int argc, char **argv);
 
 /* What is shown of one task. */
 typedef int (*inspect_task_fn)(struct inspect *i, const struct ktask *t);
