@@ -502,6 +502,8 @@ static int arrange_tree(struct who *w)
 
 /* ---- the table ---- */
 
+enum { MEMORY_WIDTH = 7 };
+
 static int table_columns(const struct who_opts *o, struct table *to)
 {
 	for (size_t i = 0; i < o->columns.list.nr; i++) {
@@ -516,6 +518,11 @@ static int table_columns(const struct who_opts *o, struct table *to)
 		c->digits = from->type == CELL_S64 ? 1 : from->digits;
 		c->right = from->type == CELL_STR && !from->left;
 		c->last = i + 1 == o->columns.list.nr;
+		/* The narrowest that numbers with letters take: what is left is the command's. */
+		if (o->memory && str_ends(from->key, "_kib")) {
+			c->memory = o->memory;
+			c->min_width = min(c->min_width, (u32)MEMORY_WIDTH);
+		}
 	}
 	return 0;
 }
@@ -599,9 +606,11 @@ static int sum_columns(const struct who_opts *o, struct table *to)
 	c = c ? table_column(to, "TASKS", "tasks", CELL_NUMBER) : NULL;
 	int err = c ? 0 : -ENOMEM;
 	if (!err)
-		err = table_columns(
-			&(struct who_opts){ .columns = o->columns, .by = o->by, .sort = o->sort },
-			to);
+		err = table_columns(&(struct who_opts){ .columns = o->columns,
+							.by = o->by,
+							.sort = o->sort,
+							.memory = o->memory },
+				    to);
 	return err;
 }
 

@@ -75,6 +75,7 @@ struct who_opts {
 	bool one_user; /* .uid, effective */
 	u32 uid;
 	u32 max_rows; /* 0: all */
+	u8 memory; /* enum memory_unit: how columns in KiB are written */
 };
 
 void who_opts_init(struct who_opts *o);

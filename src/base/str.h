@@ -31,6 +31,12 @@ static inline const char *str_plural(u64 nr, const char *one, const char *many)
 	return nr == 1 ? one : many;
 }
 
+static inline bool str_ends(const char *s, const char *end)
+{
+	size_t len = strlen(s), n = strlen(end);
+	return len >= n && !memcmp(s + len - n, end, n);
+}
+
 static inline bool str_starts(const char *s, const char *prefix)
 {
 	return !strncmp(s, prefix, strlen(prefix));

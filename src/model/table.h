@@ -29,6 +29,9 @@ enum cell_text {
 	TEXT_NUMBER, /* decimal, or a word where there is no number */
 };
 
+/* As top writes them: 1024, 1.0m, 20.5t. */
+enum memory_unit { MEMORY_AS_IS, MEMORY_KIB, MEMORY_MIB, MEMORY_GIB, MEMORY_TIB, MEMORY_PIB };
+
 struct column {
 	const char *name; /* "Overhead" */
 	const char *key; /* "overhead": JSON and CSV */
@@ -40,6 +43,7 @@ struct column {
 	bool left, right; /* other than its type does */
 	bool loose; /* no padding after it where it stands last */
 	bool last; /* it does */
+	u8 memory; /* of numbers in KiB: text in this enum memory_unit, or the first one after it in which it fits min_width; 0: as it is */
 	u32 nr_values; /* numbers that stand side by side in a cell (a group of events); 0: it is one number */
 	u32 level; /* of a table with levels: where names of this column stand */
 };

@@ -11,8 +11,8 @@
 
 enum { TICK_MS = 250, PATH_ROOM = 256 };
 
-static const char footer[] = "? help  Enter open  a annotate  / search  d library  t thread  "
-			     "p write a file  z zero  f freeze  q quit";
+static const char footer[] =
+	"? help  Enter open  a annotate  / search  d library  t thread  p write  q quit";
 
 static const char note[] =
 	"\n  Every few seconds the table shows what came since, and older samples weigh\n"
@@ -238,7 +238,7 @@ int top_browse(struct top *t)
 		{ 'p', "write the last seconds as a perf.data", write_file, .no_row = true },
 		{ 'K', "hide or show kernel functions", toggle_kernel, .no_row = true },
 		{ 'U', "hide or show functions outside the kernel", toggle_user, .no_row = true },
-		{ 'z', "forget samples after each update, or let them fade", toggle_zero,
+		{ 'z', "forget samples after each update", toggle_zero,
 		  .no_row = true },
 		{ 'f', "freeze the table", toggle_frozen, .no_row = true },
 		{ 'i', "time between two updates", ask_delay, .no_row = true },

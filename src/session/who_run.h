@@ -14,6 +14,7 @@ struct who_run_opts {
 	bool csv;
 	bool per_cpu;
 	bool disks; /* iotop's lines above the table */
+	u8 memory; /* of the lines above the table: enum memory_unit */
 	bool bare; /* nothing above it but the time */
 	const char *root; /* another /proc and /sys; NULL: ours */
 	struct symbols *symbols; /* names for stacks, on the screen */
@@ -22,6 +23,13 @@ struct who_run_opts {
 	 * the reason in `why`.
 	 */
 	int (*profile)(void *ctx, s32 pid, unsigned seconds, struct flame *f, struct strbuf *why);
+	/* System calls of a process, printed until Ctrl-C, with the terminal as other programs have it. As profile(). */
+	int (*trace)(void *ctx, s32 pid, struct strbuf *why);
+	/*
+	 * Where the time of a process goes, for so many seconds: running, ready, blocked by stack, woken by whom. As profile(), into text; none: it
+	 * was not switched to or away from.
+	 */
+	int (*waits)(void *ctx, s32 pid, unsigned seconds, struct strbuf *text, struct strbuf *why);
 	void *ctx;
 };
 

@@ -17,16 +17,17 @@
 #include <unistd.h>
 
 static const char footer[] =
-	"? help  Enter look closer  f fields  o filter  H threads  V tree  k kill  q quit";
+	"? help  Enter menu  f fields  o filter  H threads  w waits  k kill  q quit";
 
 static const char help[] =
 	"\n"
-	"  Enter                        menu: profile, stacks, open files and sockets, memory "
-	"maps\n"
+	"  Enter                        menu: profile, waits, system calls, stacks,\n"
+	"                               open files and sockets, memory maps\n"
+	"  w                            what the task waits for, by stack\n"
 	"  f                            choose, order and sort by columns\n"
 	"  <  >                         sort by the column to the left, to the right\n"
 	"  R                            reverse the order\n"
-	"  o  O                         add a filter: USER=ada, !COMMAND=kworker, %CPU>5\n"
+	"  o  O                         add a filter: USER=ada, !COMMAND=kw, %CPU>5\n"
 	"  =                            remove all filters, also u, i and n\n"
 	"  u  U                         tasks of one user only\n"
 	"  i                            hide idle tasks\n"
@@ -35,6 +36,7 @@ static const char help[] =
 	"  V                            tree\n"
 	"  c                            command lines\n"
 	"  1                            a line for each CPU\n"
+	"  e  E                         unit of memory: of tasks, of the machine\n"
 	"  k                            send a signal\n"
 	"  r                            change the nice value\n"
 	"  d  s                         seconds between two readings\n"
@@ -63,6 +65,7 @@ static int update(void *ctx, bool again, struct table *t, struct strbuf *head)
 		who_summary(s->source.who), &s->source.system[1],
 		&(struct who_head_style){ .per_cpu = s->o->per_cpu,
 					  .disks = s->o->disks,
+					  .memory = s->o->memory,
 					  .now_s = (s64)(clock_ns(CLOCK_REALTIME) / NS_PER_SEC) },
 		head);
 	strbuf_char(head, '\n');
@@ -254,7 +257,8 @@ static void save(struct who_screen *s, struct strbuf *message)
 	char path[4096];
 	int err = who_settings_save(&(struct who_settings){ .who = &s->o->who,
 							    .delay_ns = &s->o->delay_ns,
-							    .per_cpu = &s->o->per_cpu },
+							    .per_cpu = &s->o->per_cpu,
+							    .memory = &s->o->memory },
 				    path, sizeof(path));
 	if (err == -EPERM)
 		strbuf_str(message, "not saved: the settings belong to another user");
@@ -332,9 +336,45 @@ static void stacks(struct who_screen *s, const struct task *t, struct strbuf *me
 	strbuf_done(&text);
 }
 
+static void trace(const struct who_screen *s, const struct task *t, struct strbuf *message)
+{
+	struct strbuf *out = s->tell->out;
+	tui_suspend();
+	strbuf_printf(out, "system calls of %d; Ctrl-C ends it\n", t->pid);
+	(void)strbuf_flush(out);
+	int err = s->o->trace(s->o->ctx, t->pid, message);
+	tui_resume();
+	if (err && !message->len)
+		strbuf_printf(message, "cannot trace %d: %s", t->pid, strerror(-err));
+}
+
+static void waits(const struct who_screen *s, const struct task *t, struct strbuf *message)
+{
+	enum { SECONDS = 3 };
+	struct strbuf text;
+	char title[128];
+	strbuf_init(&text);
+	tui_suspend();
+	strbuf_printf(s->tell->out, "watching %d for %d s; Ctrl-C ends it early\n", t->pid, SECONDS);
+	(void)strbuf_flush(s->tell->out);
+	int err = s->o->waits(s->o->ctx, t->pid, SECONDS, &text, message);
+	tui_resume();
+	(void)snprintf(title, sizeof(title), "where the time of %d (%.40s) went", t->pid, t->comm);
+	if (err && !message->len)
+		strbuf_printf(message, "cannot watch %d: %s", t->pid, strerror(-err));
+	else if (!err && !text.len)
+		strbuf_printf(message, "no switch to or from %d in %d s: Enter, s shows where it is",
+			      t->pid, SECONDS);
+	else if (!err)
+		tui_text(title, strbuf_cstr(&text));
+	strbuf_done(&text);
+}
+
 static void menu(struct who_screen *s, const struct task *t, struct strbuf *message)
 {
 	static const char *const lines[] = { "p  profile for 10 s, then browse it",
+					     "w  what it waits for, in 3 s",
+					     "t  trace its system calls",
 					     "s  stacks of all threads",
 					     "o  open files and sockets",
 					     "m  memory maps",
@@ -346,6 +386,8 @@ static void menu(struct who_screen *s, const struct task *t, struct strbuf *mess
 	int chosen = tui_menu(title, lines);
 	switch (chosen < 0 ? 0 : *lines[chosen]) {
 	case 'p': profile(s, t, message); break;
+	case 'w': waits(s, t, message); break;
+	case 't': trace(s, t, message); break;
 	case 's': stacks(s, t, message); break;
 	case 'o': look(s, t, who_look_files, "open files", message); break;
 	case 'm': look(s, t, who_look_maps, "memory maps", message); break;
@@ -376,9 +418,16 @@ static int task_key(struct who_screen *s, int key, s64 row, struct strbuf *messa
 		ask_signal(&copy, message);
 	else if (key == 'r')
 		ask_nice(&copy, message);
+	else if (key == 'w')
+		waits(s, &copy, message);
 	else
 		menu(s, &copy, message);
 	return TUI_LIVE_CHANGED;
+}
+
+static u8 next_unit(u8 unit)
+{
+	return unit < MEMORY_PIB ? unit + 1 : MEMORY_KIB;
 }
 
 static int on_key(void *ctx, int key, s64 row, struct strbuf *message)
@@ -390,6 +439,7 @@ static int on_key(void *ctx, int key, s64 row, struct strbuf *message)
 	case '\n':
 	case '\r':
 	case 'k':
+	case 'w':
 	case 'r': return task_key(s, key, row, message);
 	case 'f': err = choose_fields(s); break;
 	case '<': sort_beside(s, -1); break;
@@ -407,6 +457,8 @@ static int on_key(void *ctx, int key, s64 row, struct strbuf *message)
 	case 'V': w->tree = !w->tree; break;
 	case 'c': w->command_lines = !w->command_lines; break;
 	case '1': s->o->per_cpu = !s->o->per_cpu; break;
+	case 'e': w->memory = next_unit(w->memory); break;
+	case 'E': s->o->memory = next_unit(s->o->memory ? s->o->memory : MEMORY_MIB); break;
 	case 'd':
 	case 's': ask_delay(s, message); break;
 	case 'W': save(s, message); return TUI_LIVE_NOTHING;
@@ -419,6 +471,7 @@ int who_run_screen(struct who_run_opts *o, const struct tell *tell)
 {
 	struct who_screen s = { .o = o, .tell = tell };
 	int err = who_source_open(&s.source, o->root, tell->diag);
+	o->who.memory = o->who.memory ? o->who.memory : MEMORY_KIB;
 	if (!err)
 		err = tui_live(&(struct tui_live_config){ .ctx = &s,
 							  .colour = tell->colour,

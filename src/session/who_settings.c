@@ -57,6 +57,18 @@ static const struct {
 	{ "who.reverse", offsetof(struct who_opts, reversed) },
 };
 
+static const char *const units[] = {
+	[MEMORY_KIB] = "KiB", [MEMORY_MIB] = "MiB", [MEMORY_GIB] = "GiB", [MEMORY_TIB] = "TiB", [MEMORY_PIB] = "PiB"
+};
+
+static u8 unit_of(const char *name)
+{
+	for (u8 i = MEMORY_KIB; i < (u8)ARRAY_SIZE(units); i++)
+		if (!strcmp(units[i], name))
+			return i;
+	return MEMORY_AS_IS;
+}
+
 static void apply(const struct who_settings *s, const struct ini *c, struct diag *d)
 {
 	const char *v;
@@ -71,6 +83,10 @@ static void apply(const struct who_settings *s, const struct ini *c, struct diag
 		else
 			diag_warn(d, "ignoring the setting who.delay = %s: invalid time", v);
 	}
+	if ((v = ini_get(c, "who.memory")))
+		s->who->memory = unit_of(v);
+	if ((v = ini_get(c, "who.memory-total")))
+		*s->memory = unit_of(v);
 	if ((v = ini_get(c, "who.per-cpu")))
 		*s->per_cpu = !strcmp(v, "true");
 	for (unsigned i = 0; i < ARRAY_SIZE(switches); i++)
@@ -127,6 +143,10 @@ static int set_all(const struct who_settings *s, struct strbuf *text)
 		err = set(text, "who.delay", strbuf_cstr(&value));
 	if (!err)
 		err = set(text, "who.per-cpu", *s->per_cpu ? "true" : "false");
+	if (!err && s->who->memory)
+		err = set(text, "who.memory", units[s->who->memory]);
+	if (!err && *s->memory)
+		err = set(text, "who.memory-total", units[*s->memory]);
 	for (unsigned i = 0; i < ARRAY_SIZE(switches) && !err; i++)
 		err = set(text, switches[i].key,
 			  *(bool *)((char *)s->who + switches[i].offset) ? "true" : "false");

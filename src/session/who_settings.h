@@ -10,6 +10,7 @@ struct who_settings {
 	struct who_opts *who;
 	u64 *delay_ns;
 	bool *per_cpu;
+	u8 *memory; /* of the lines above the table: enum memory_unit */
 };
 
 /* 0, also where there is nothing to read. What the file says wrongly is left out with a warning. */

@@ -59,6 +59,28 @@ static void float_cell(const struct column *c, double v, struct strbuf *to)
 	}
 }
 
+/* A number of KiB in the column's unit, or in the first larger one in which it fits: with a decimal, else without. */
+static void memory_cell(const struct column *c, double kib, struct strbuf *to)
+{
+	static const char letters[] = {
+		[MEMORY_MIB] = 'm', [MEMORY_GIB] = 'g', [MEMORY_TIB] = 't', [MEMORY_PIB] = 'p'
+	};
+	char text[400] = "";
+	int len = 0;
+	bool fits = false;
+	for (unsigned unit = MEMORY_KIB; unit <= MEMORY_PIB && !fits; unit++, kib /= 1024) {
+		if (unit < c->memory)
+			continue;
+		for (int digits = unit > MEMORY_KIB; digits >= 0 && !fits; digits--) {
+			len = unit == MEMORY_KIB ? snprintf(text, sizeof(text), "%.0f", kib)
+						 : snprintf(text, sizeof(text), "%.*f%c", digits,
+							    kib, letters[unit]);
+			fits = len <= (int)c->min_width;
+		}
+	}
+	strbuf_add(to, text, (size_t)len);
+}
+
 /* Numbers of several events, side by side. */
 static void values_cell(const struct column *c, const union cell *v, struct strbuf *to)
 {
@@ -74,6 +96,11 @@ void text_cell(const struct column *c, const union cell *v, struct strbuf *to)
 {
 	if (c->nr_values) {
 		values_cell(c, v, to);
+		return;
+	}
+	double kib = c->type == CELL_FLOAT ? v->f : (double)v->u;
+	if (c->memory && !isnan(kib)) {
+		memory_cell(c, kib, to);
 		return;
 	}
 	switch (c->type) {

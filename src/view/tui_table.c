@@ -289,7 +289,7 @@ static void show_help(const struct table_tui *t)
 		"  d                            zoom: only this row's library\n"
 		"  t                            zoom: only this row's command or thread\n"
 		"  s                            sort by Self or by Children\n"
-		"  o                            sort by the next column, after the last as before\n"
+		"  o                            sort by the next column; none after the last\n"
 		"  Esc, Left                    back: undo the last zoom, then the search\n"
 		"  Tab, Shift-Tab               next, previous event\n"
 		"  <  >                         scroll sideways\n"
@@ -392,20 +392,6 @@ static size_t row_at(const struct table_tui *t)
 	return browse_nr_lines(t->b) ? browse_line(t->b, t->at).row : 0;
 }
 
-static int zoom(struct table_tui *t, const char *const *keys)
-{
-	size_t row = row_at(t);
-	for (; *keys; keys++) {
-		int ret = browse_zoom(t->b, *keys, t->at);
-		if (ret > 0)
-			follow(t, row);
-		if (ret)
-			return ret;
-	}
-	(void)snprintf(t->message, sizeof(t->message), "nothing to zoom into here");
-	return 0;
-}
-
 static int sort_by(struct table_tui *t, size_t column)
 {
 	size_t row = row_at(t);
@@ -421,6 +407,30 @@ static size_t find_column(const struct table_tui *t, const char *key)
 	while (i < t->table->columns.nr && strcmp(t->table->columns.at[i].key, key))
 		i++;
 	return i;
+}
+
+static bool find_any_column(const struct table_tui *t, const char *const *keys)
+{
+	while (*keys && find_column(t, *keys) == t->table->columns.nr)
+		keys++;
+	return *keys != NULL;
+}
+
+/* without: what is said where no column has any of these keys. */
+static int zoom(struct table_tui *t, const char *const *keys, const char *without)
+{
+	const char *const *wanted = keys;
+	size_t row = row_at(t);
+	for (; *keys; keys++) {
+		int ret = browse_zoom(t->b, *keys, t->at);
+		if (ret > 0)
+			follow(t, row);
+		if (ret)
+			return ret;
+	}
+	(void)snprintf(t->message, sizeof(t->message), "%s",
+		       find_any_column(t, wanted) ? "nothing to zoom into here" : without);
+	return 0;
 }
 
 /* Rows come ordered by Children, where there is that column. */
@@ -506,8 +516,8 @@ static int do_key(void *ctx, int k)
 	case '/': err = search(t); break;
 	case 'n':
 	case 'N': t->at = browse_next_match(t->b, t->at, k == 'N'); break;
-	case 'd': err = zoom(t, libraries); break;
-	case 't': err = zoom(t, threads); break;
+	case 'd': err = zoom(t, libraries, "no column names a library: sort by dso, too"); break;
+	case 't': err = zoom(t, threads, "no column names a command: sort by comm, too"); break;
 	case 's': err = toggle_self(t); break;
 	case 'o': err = sort_by(t, (browse_sorted(t->b) + 1) % (t->table->columns.nr + 1)); break;
 	case TUI_ESC:

@@ -27,18 +27,24 @@ static void cpu_text(const struct who_cpu *c, struct strbuf *to)
 		      c->user, c->system, c->nice, c->idle, c->iowait, c->irq, c->softirq, c->steal);
 }
 
-static void memory_text(const struct system_reading *m, struct strbuf *to)
+static void memory_text(const struct system_reading *m, unsigned unit, struct strbuf *to)
 {
-	const double mib = 1024;
+	static const char *const names[] = { "MiB", "KiB", "MiB", "GiB", "TiB", "PiB" };
+	unit = unit <= MEMORY_PIB ? unit : MEMORY_AS_IS;
+	const char *name = names[unit];
+	int digits = unit == MEMORY_KIB ? 0 : 1;
+	double of = 1;
+	for (unsigned i = MEMORY_KIB; i < (unit ? unit : (unsigned)MEMORY_MIB); i++)
+		of *= 1024;
 	u64 cache = m->buffers_kb + m->cached_kb + m->reclaimable_kb;
 	u64 used = u64_less(m->mem_total_kb, m->mem_available_kb);
-	strbuf_printf(to, "MiB Mem : %8.1f total, %8.1f free, %8.1f used, %8.1f buff/cache\n",
-		      (double)m->mem_total_kb / mib, (double)m->mem_free_kb / mib,
-		      (double)used / mib, (double)cache / mib);
-	strbuf_printf(to, "MiB Swap: %8.1f total, %8.1f free, %8.1f used. %8.1f avail Mem\n",
-		      (double)m->swap_total_kb / mib, (double)m->swap_free_kb / mib,
-		      (double)u64_less(m->swap_total_kb, m->swap_free_kb) / mib,
-		      (double)m->mem_available_kb / mib);
+	strbuf_printf(to, "%s Mem : %8.*f total, %8.*f free, %8.*f used, %8.*f buff/cache\n", name,
+		      digits, (double)m->mem_total_kb / of, digits, (double)m->mem_free_kb / of,
+		      digits, (double)used / of, digits, (double)cache / of);
+	strbuf_printf(to, "%s Swap: %8.*f total, %8.*f free, %8.*f used. %8.*f avail Mem\n", name,
+		      digits, (double)m->swap_total_kb / of, digits, (double)m->swap_free_kb / of,
+		      digits, (double)u64_less(m->swap_total_kb, m->swap_free_kb) / of, digits,
+		      (double)m->mem_available_kb / of);
 }
 
 void who_head_text(const struct who_summary *s, const struct system_reading *m,
@@ -61,7 +67,7 @@ void who_head_text(const struct who_summary *s, const struct system_reading *m,
 	vec_for_each (&s->cpus.list, c)
 		if (style->per_cpu == (c->cpu >= 0))
 			cpu_text(c, to);
-	memory_text(m, to);
+	memory_text(m, style->memory, to);
 	if (!style->disks)
 		return;
 	strbuf_printf(to, "Total DISK READ : %12.2f KiB/s | Total DISK WRITE : %12.2f KiB/s\n",

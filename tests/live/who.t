@@ -3,7 +3,7 @@
 # something; settings.
 # where: host
 # needs: root
-# timeout: 120
+# timeout: 300
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root python3 gcc
 
@@ -128,6 +128,17 @@ ok $? "o filters" || diag "$(term capture-pane -p)"
 term send-keys c
 screen_has 'sleep 1000'
 ok $? "c shows command lines"
+term send-keys e
+screen_has "^ *$victim .* [0-9.]+m +[0-9.]+m .*sleep 1000"
+ok $? "e changes the unit of tasks" || diag "$(term capture-pane -p)"
+term send-keys E
+screen_has '^GiB Mem : '
+ok $? "E the machine's" || diag "$(term capture-pane -p)"
+term send-keys E E E E
+screen_has '^MiB Mem : '
+ok $? "and comes round" || diag "$(term capture-pane -p)"
+term send-keys E
+screen_has '^GiB Mem : '
 term send-keys Enter
 screen_has 's  stacks of all threads'
 ok $? "Enter opens a menu"
@@ -157,6 +168,8 @@ term send-keys W
 screen_has 'saved in .*/config/sonde/config'
 ok $? "W saves"
 like "$(cat config/sonde/config)" 'command-lines = true' "what was changed"
+like "$(cat config/sonde/config)" '^[[:space:]]*memory = MiB' "units, too"
+like "$(cat config/sonde/config)" 'memory-total = GiB' "both of them"
 is "$(stat -c %a config/sonde)" 700 "in a folder of our own"
 term send-keys k
 screen_has "signal for $victim"
@@ -193,6 +206,39 @@ is "$(ls /tmp | diff before - | grep -c sonde-who)" 0 "no file is left"
 term send-keys q
 screen_has "^ *$spin "
 ok $? "q goes back to the table" || diag "$(term capture-pane -p)"
+term send-keys q
+screen_has ENDED
+term kill-server 2>/dev/null
+
+# What a task waits for, and its system calls: w sleeps for a known reason, again and again.
+python3 -c '
+import os, time
+while True:
+    time.sleep(0.01)
+    os.path.exists("/planted/by/who.t")
+' &
+waiter=$!
+trap 'term kill-server 2>/dev/null; kill -9 $spin $waiter 2>/dev/null; rm -rf "$SONDE_TMP"' EXIT
+term new-session -d -x 160 -y 30 "env TERM=screen HOME=$HOME XDG_CONFIG_HOME=$XDG_CONFIG_HOME $SONDE who -d 0.3 -p $waiter; echo ENDED; sleep 100"
+screen_has "^ *$waiter .*python3"
+term send-keys w
+screen_has "watching $waiter for 3 s"
+screen_has "where the time of $waiter .* went"
+ok $? "w shows where the time went" || diag "$(term capture-pane -p)"
+screen_has '[0-9.]+ % +[0-9.]+ ms +S [0-9]+x: .*nanosleep'
+ok $? "asleep, by stack" || diag "$(term capture-pane -p)"
+term send-keys q
+screen_has "^ *$waiter .*python3"
+term send-keys Enter
+screen_has 't  trace its system calls'
+term send-keys t
+screen_has 'stat.*\('
+ok $? "t traces system calls" || diag "$(term capture-pane -p)"
+term send-keys C-c
+screen_has "^ *$waiter .*python3"
+ok $? "Ctrl-C goes back to the table" || diag "$(term capture-pane -p)"
+kill -9 $waiter
+wait $waiter 2>/dev/null
 term send-keys q
 screen_has ENDED
 term kill-server 2>/dev/null

@@ -2,8 +2,9 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "cmd/app/app.h"
-#include "cmd/who/profile.h"
 #include "cmd/app/commands.h"
+#include "cmd/who/look.h"
+#include "cmd/who/profile.h"
 #include "session/who_run.h"
 #include "session/who_settings.h"
 #include "view/tui_screen.h"
@@ -165,6 +166,8 @@ static int run_it(struct app *app, struct who_run_opts *run, bool screen)
 	app_live(app);
 	run->symbols = app_symbols(app);
 	run->profile = who_profile;
+	run->trace = who_trace;
+	run->waits = who_waits;
 	run->ctx = app;
 	int err = screen ? who_run_screen(run, &tell) : -ENOTTY;
 	return err == -ENOTTY ? who_run_batch(run, &tell) : err;
@@ -188,7 +191,8 @@ static int who_cmd_run(struct app *app, void *opts, int argc, char **argv)
 	if (screen)
 		err = who_settings_load(&(struct who_settings){ .who = &run.who,
 								.delay_ns = &run.delay_ns,
-								.per_cpu = &run.per_cpu },
+								.per_cpu = &run.per_cpu,
+								.memory = &run.memory },
 					&app->diag);
 	if (!err)
 		err = parse_all(app, o, &run);

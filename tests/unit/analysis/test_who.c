@@ -311,8 +311,25 @@ static void test_unknown(void)
 	end(&f);
 }
 
+static void test_memory(void)
+{
+	struct fixture f;
+	begin(&f);
+	ok(!who_opts_columns(&f.o, "PID,VIRT,nMin,RES", &f.d) && !run(&f), "columns");
+	ok(!f.t.columns.at[1].memory, "as they are, unless somebody asks");
+	f.o.memory = MEMORY_MIB;
+	ok(!run(&f), "again");
+	ok(f.t.columns.at[1].memory == MEMORY_MIB && f.t.columns.at[3].memory == MEMORY_MIB,
+	   "columns in KiB");
+	ok(!f.t.columns.at[0].memory && !f.t.columns.at[2].memory, "and no others");
+	ok(!who_column_find("USER", 4, &f.o.by) && !run(&f) && f.t.columns.at[2].memory == MEMORY_MIB,
+	   "sums, too");
+	end(&f);
+}
+
 int main(void)
 {
+	test_memory();
 	test_rates();
 	test_choice();
 	test_tree();

@@ -39,6 +39,49 @@ static void grow(struct tree *t, const struct spec *s, size_t nr, u64 total)
 	}
 }
 
+/* Numbers of KiB in a narrow column, as top writes them. */
+static void test_memory(void)
+{
+	static const struct {
+		u8 unit;
+		double kib;
+		const char *text;
+	} rows[] = {
+		{ MEMORY_KIB, 1024, "1024" },
+		{ MEMORY_KIB, 9999999, "9999999" },
+		{ MEMORY_KIB, 10000000, "9765.6m" },
+		{ MEMORY_KIB, 21475127820, "20480g" }, /* what a sanitizer reserves */
+		{ MEMORY_MIB, 1024, "1.0m" },
+		{ MEMORY_MIB, 99999.0 * 1024, "99999m" },
+		{ MEMORY_GIB, 1024, "0.0g" },
+		{ MEMORY_PIB, 1e30,
+		  "909494701772928256p" }, /* nothing is wide enough, nothing is cut */
+	};
+	struct strbuf s;
+	strbuf_init(&s);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct column c = { .type = CELL_FLOAT, .min_width = 7, .memory = rows[i].unit };
+		strbuf_reset(&s);
+		text_cell(&c, &(union cell){ .f = rows[i].kib }, &s);
+		is_str(strbuf_cstr(&s), rows[i].text, "memory");
+		c.type = CELL_NUMBER;
+		strbuf_reset(&s);
+		if (rows[i].kib > 1e18)
+			continue;
+		text_cell(&c, &(union cell){ .u = (u64)rows[i].kib }, &s);
+		is_str(strbuf_cstr(&s), rows[i].text, "the same of a whole number");
+	}
+	struct column c = { .type = CELL_FLOAT, .min_width = 7, .memory = MEMORY_KIB };
+	strbuf_reset(&s);
+	text_cell(&c, &(union cell){ .f = __builtin_nan("") }, &s);
+	is_str(strbuf_cstr(&s), "-", "what is not known");
+	c.memory = MEMORY_AS_IS;
+	strbuf_reset(&s);
+	text_cell(&c, &(union cell){ .f = 21475127820 }, &s);
+	is_str(strbuf_cstr(&s), "21475127820", "a column that was not asked to");
+	strbuf_done(&s);
+}
+
 static const struct spec one_root[] = {
 	{ 0, 100, { "_start", "main" } },
 	{ 1, 60, { "parse", "lex" } },
@@ -307,6 +350,7 @@ static void test_table(void)
 
 int main(void)
 {
+	test_memory();
 	test_tree();
 	test_deep();
 	test_table();
