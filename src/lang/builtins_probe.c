@@ -376,6 +376,18 @@ static struct value lower_register(struct lower *l, struct node *n)
 	return value_of(r);
 }
 
+bool lower_probe_register(struct lower *l, const char *name, int r)
+{
+	const struct regs_layout *y = layout_of(l->in);
+	s32 at = y ? register_offset(y, name) : -1;
+	const struct node probe = { .start = l->probe->span_start, .len = l->probe->span_len };
+	if (at < 0)
+		lower_fail(l, &probe, -ENOTSUP, "register '%s' is not known for this machine", name);
+	else
+		ir_load(l->ir, r, l->ctx, at, 8);
+	return at >= 0;
+}
+
 static const struct program_type *check_kaddr(struct checker *c, struct node *n)
 {
 	u64 address;
@@ -418,7 +430,7 @@ static const struct builtin rows[] = {
 	ARG("arg9"),
 	{ "retval", 0, 0, BUILTIN_VALUE, check_retval, lower_retval, NULL, "result of the function" },
 	{ "args", 0, 0, BUILTIN_VALUE, check_args_value, lower_args, NULL,
-	  "arguments of the probe by name" },
+	  "arguments of the probe, or variables of a line, by name" },
 	{ "ctx", 0, 0, BUILTIN_VALUE, check_ctx, lower_ctx, NULL, "address of the context" },
 	{ "probe", 0, 0, BUILTIN_VALUE, check_probe, lower_probe, NULL, "name of the probe" },
 	{ "func", 0, 0, BUILTIN_VALUE, check_func, lower_func, NULL, "name of the function" },

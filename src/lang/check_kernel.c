@@ -324,11 +324,73 @@ static bool find_prototype(struct checker *c, const struct node *n, struct btf_d
 	return false;
 }
 
+static int ignore_variables(void *ctx, const char *key, const struct program_local *locals, u32 nr)
+{
+	(void)ctx, (void)key, (void)locals, (void)nr;
+	return 0;
+}
+
+/* Why nothing is known: once more, for the reason. */
+static const struct program_type *no_variables(struct checker *c, const struct node *n)
+{
+	const struct program_probe *p = c->probe;
+	const struct lang_ops *ops = c->in->ops;
+	struct diag why;
+	diag_init(&why);
+	why.options = c->diag->options;
+	int err = ops && ops->locals
+			  ? ops->locals(c->in->ctx, p, c->arena, ignore_variables, NULL, &why)
+			  : 0;
+	check_fail(c, n, err == -ENOMEM ? err : -ENOENT, "the arguments of %s are not known%s%s",
+		   p->text, why.items.nr ? ": " : "", why.items.nr ? why.items.at[0].message : "");
+	diag_done(&why);
+	if (!p->file)
+		diag_hint(c->diag, "argN has them by their number");
+	return NULL;
+}
+
+static bool has_members(const struct program_type *t)
+{
+	return t && t->kind == PROGRAM_RECORD && t->btf_id;
+}
+
+/* Variables of the code that is probed; those of the kernel have the kernel's own types, of which all members are known. */
+static const struct program_type *check_locals(struct checker *c, const struct node *n)
+{
+	const struct program_probe *p = c->probe;
+	struct program_type *t = arena_zalloc(c->arena, sizeof(*t));
+	struct program_field *f = arena_array(c->arena, p->nr_locals + 1, sizeof(*f));
+	(void)n;
+	if (!t || !f) {
+		c->err = -ENOMEM;
+		return NULL;
+	}
+	*t = (struct program_type){ .kind = PROGRAM_RECORD, .name = "args", .fields = f };
+	for (u32 i = 0; i < p->nr_locals; i++) {
+		const struct program_local *l = &p->locals[i];
+		const struct program_type *of = l->type, *own = NULL;
+		size_t len = l->kernel_type ? strcspn(l->kernel_type, "*") : 0;
+		char *name = len ? arena_strndup(c->arena, l->kernel_type, len) : NULL;
+		bool pointer = of->kind == PROGRAM_POINTER;
+		if (name && c->in->btf && len + pointer == strlen(l->kernel_type))
+			own = check_struct(c, name);
+		if (has_members(own))
+			of = pointer ? type_pointer(c->arena, own) : own;
+		f[t->nr++] = (struct program_field){ .name = l->name, .type = of, .offset = i };
+	}
+	t->size = p->nr_locals;
+	return t;
+}
+
 const struct program_type *check_kernel_args(struct checker *c, const struct node *n)
 {
 	struct btf_desc d;
 	struct btf_part p;
 	u32 skip;
+	if (c->probe->arguments && c->probe->provider != PROGRAM_USDT)
+		return check_locals(c, n);
+	if (c->probe->provider == PROGRAM_UPROBE || c->probe->file)
+		return no_variables(c, n);
 	if (!find_prototype(c, n, &d, &skip))
 		return NULL;
 	struct program_type *t = arena_zalloc(c->arena, sizeof(*t));

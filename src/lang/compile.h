@@ -19,6 +19,9 @@
 #include "model/program.h"
 #include "model/schema.h"
 
+/* 0 goes on. */
+typedef int lang_locals_fn(void *ctx, const char *key, const struct program_local *locals, u32 nr);
+
 struct lang_ops {
 	/* The fields of a tracepoint; the schema is borrowed until the compiler returns. -ENOENT: there is none. */
 	int (*tracepoint)(void *ctx, const char *system, const char *name,
@@ -48,6 +51,13 @@ struct lang_ops {
 	 * Borrowed until the next call. NULL: argN is refused.
 	 */
 	int (*usdt_site)(void *ctx, const struct program_probe *p, u32 nth, const char **ret);
+	/*
+	 * Calls each() for the places of a UPROBE, or of a KPROBE at a line, whose variables differ: those that can be read there, in the arena,
+	 * and a key that is the places' own (program_probe.arguments). 0 or what each() returned, or negative errno with a diag: they are
+	 * not known. NULL: they never are.
+	 */
+	int (*locals)(void *ctx, const struct program_probe *p, struct arena *arena,
+		      lang_locals_fn *each, void *each_ctx, struct diag *d);
 };
 
 enum lang_stage { LANG_LEX, LANG_PARSE, LANG_CHECK, LANG_LOWER, LANG_REGISTERS, LANG_STAGES };

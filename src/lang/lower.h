@@ -159,6 +159,8 @@ void lower_read_bytes(struct lower *l, struct place to, u32 size, struct ir_arg 
 /* The same for a size that is in a register. */
 void lower_read_sized(struct lower *l, struct place to, struct ir_arg size, struct ir_arg address,
 		      bool text, bool kernel);
+/* Loads a register of the code that is probed ("di", "x0") into r. false: with an error. */
+bool lower_probe_register(struct lower *l, const char *name, int r);
 /* Cuts and extends what is in the register as the type says. */
 void lower_fit(struct lower *l, int reg, const struct program_type *t);
 /* A number for a map of the run's own, made when it is first asked for. */

@@ -230,12 +230,37 @@ static bool is_word_ctx(const struct lower *l)
 	return p == PROGRAM_FENTRY || p == PROGRAM_FEXIT || p == PROGRAM_RAW_TRACEPOINT;
 }
 
+static struct value read_field(struct lower *l, struct value base, const struct program_field *f);
+
+/* A variable of the code that is probed. */
+static struct value lower_local(struct lower *l, const struct program_field *f)
+{
+	const struct program_local *v = &l->probe->locals[f->offset];
+	bool kernel = l->probe->provider == PROGRAM_KPROBE;
+	int r = ir_reg(l->ir);
+	if (!v->reg)
+		ir_imm(l->ir, r, v->add);
+	else if (!lower_probe_register(l, v->reg, r))
+		return value_imm(0);
+	for (u32 i = 0; i < v->nr_derefs; i++)
+		r = lower_read(l, r, (s32)v->derefs[i], &type_u64, kernel);
+	if (v->place == PROGRAM_LOCAL_MEMORY)
+		return read_field(l, (struct value){ .kind = VALUE_ADDR, .reg = r },
+				  &(struct program_field){ .type = f->type, .offset = v->add });
+	if (v->reg && v->add)
+		ir_alu_imm(l->ir, BPF_ADD, r, v->add);
+	lower_fit(l, r, f->type);
+	return value_of(r);
+}
+
 /* A field of the probe's context. */
 static struct value lower_ctx_field(struct lower *l, struct value base,
 				    const struct program_field *f)
 {
 	s32 off = base.off + (s32)f->offset;
 	const struct program_type *t = f->type;
+	if (l->probe->locals)
+		return lower_local(l, f);
 	int r = ir_reg(l->ir);
 	if (f->location) {
 		ir_load(l->ir, r, base.reg, off, 4);

@@ -400,12 +400,62 @@ static int expand_sites(struct parser *p, const struct program_probe *of)
 	return got == -ENOMEM ? got : (int)nth;
 }
 
+struct place_variants {
+	struct parser *p;
+	const struct program_probe *of;
+	int nr;
+};
+
+static int add_variant(void *ctx, const char *key, const struct program_local *locals, u32 nr)
+{
+	struct place_variants *w = ctx;
+	struct program_probe *to = vec_push(&w->p->program->probes);
+	if (!to)
+		return -ENOMEM;
+	*to = *w->of;
+	to->arguments = key;
+	to->locals = locals;
+	to->nr_locals = nr;
+	w->nr++;
+	return 0;
+}
+
+/* Variables may be elsewhere at each place that a line has. What is not known is reported where it is used. */
+static int expand_places(struct parser *p, const struct program_probe *of)
+{
+	struct place_variants w = { .p = p, .of = of };
+	size_t before = p->program->probes.nr;
+	struct diag ignored;
+	diag_init(&ignored);
+	int err = p->in->ops->locals(p->in->ctx, of, p->arena, add_variant, &w, &ignored);
+	diag_done(&ignored);
+	if (err == -ENOMEM)
+		return err;
+	if (err) {
+		p->program->probes.nr = before;
+		return 0;
+	}
+	return w.nr;
+}
+
+static bool has_variables(const struct program_probe *p)
+{
+	if (p->provider == PROGRAM_KPROBE)
+		return p->file != NULL;
+	return p->provider == PROGRAM_UPROBE && (p->file || (p->name && !p->is_glob && !p->offset));
+}
+
 /* Attach points that are patterns are replaced by what they stand for. */
 static int expand_point(struct parser *p, const struct program_probe *of, bool wanted, bool numbers)
 {
 	const struct lang_ops *ops = p->in->ops;
 	const char *system, *name;
 	u32 nth = 0;
+	if (wanted && ops && ops->locals && has_variables(of)) {
+		int places = expand_places(p, of);
+		if (places)
+			return min(places, 0);
+	}
 	if (numbers && of->provider == PROGRAM_USDT && ops && ops->usdt_site) {
 		int sites = expand_sites(p, of);
 		if (sites)

@@ -176,8 +176,14 @@ const struct program_type *type_join(struct arena *ar, const struct program_type
 		return a;
 	if (a->kind == PROGRAM_INT && b->kind == PROGRAM_INT)
 		return join_ints(a, b, a_literal, b_literal);
-	if (type_is_number(a) && type_is_number(b))
-		return a->kind == PROGRAM_INT ? a : b->kind == PROGRAM_INT ? b : &type_s64;
+	if (type_is_number(a) && type_is_number(b)) {
+		/* true and false fit into any number; an enum is one of its size */
+		bool has_bool = a->kind == PROGRAM_BOOL || b->kind == PROGRAM_BOOL;
+		if (has_bool)
+			return a->kind == PROGRAM_INT ? a : b->kind == PROGRAM_INT ? b : &type_s64;
+		return join_ints(type_int(a->size, a->is_signed), type_int(b->size, b->is_signed),
+				 a_literal, b_literal);
+	}
 	/* 0 is no pointer to anything */
 	if (a->kind == PROGRAM_POINTER && b->kind == PROGRAM_INT)
 		return a;

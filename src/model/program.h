@@ -188,13 +188,28 @@ enum program_provider {
 	PROGRAM_SIGNAL, /* name: SIGUSR1. The code runs when sonde itself gets the signal */
 };
 
+/* A variable of the code that is probed, as it is at one place there. */
+struct program_local {
+	const char *name;
+	const struct program_type *type; /* with its own size; a RECORD or ARRAY is in memory */
+	const char *kernel_type; /* "struct sock*": of the kernel's own types; NULL: type says all */
+	enum { PROGRAM_LOCAL_VALUE, PROGRAM_LOCAL_MEMORY } place;
+	/* The register, or 0; then for each of derefs: add it, load from there; at the end add: that is the value, or where it is. */
+	const char *reg; /* "di", "x0" */
+	s64 derefs[8], add;
+	u32 nr_derefs;
+};
+
 struct program_probe {
 	enum program_provider provider;
 	const char *text; /* as written, with aliases expanded: what the builtin `probe` is without wildcards */
 	const char *target, *space, *name;
 	const char *file; /* KPROBE, UPROBE at a line of the source; NULL: at a function or address */
 	u32 line, column; /* then; column 0: any */
-	const char *arguments; /* USDT: the code fits those sites only whose arguments are written so in the note; NULL: all sites */
+	const char *arguments; /* USDT: the code fits those sites only whose arguments are written so in the note; with locals: see there; NULL: all sites */
+	/* UPROBE, KPROBE at a line: the code fits those places only whose variables are so, named by `arguments`; NULL: all places */
+	const struct program_local *locals;
+	u32 nr_locals;
 	u64 offset, number;
 	bool per_second;
 	bool is_glob;

@@ -616,7 +616,7 @@ struct define {
 	struct diag *d;
 };
 
-static int fill_place(const struct probe_place *p, struct arena *arena, struct probe_def *def)
+int probe_fill_place(const struct probe_place *p, struct arena *arena, struct probe_def *def)
 {
 	struct debuginfo *i = p->info;
 	const char *symbol, *path;
@@ -649,7 +649,7 @@ static int define(void *ctx, const struct probe_place *p)
 	struct define *c = ctx;
 	struct probe_def def = { .letter = c->r->is_return ? 'r' : 'p',
 				 .is_return = c->r->is_return };
-	int err = fill_place(p, &c->defs->arena, &def);
+	int err = probe_fill_place(p, &c->defs->arena, &def);
 	if (err)
 		return diag_error(c->d, err, "no part of '%s' has the code at 0x%llx",
 				  p->info->path, (unsigned long long)p->pc);

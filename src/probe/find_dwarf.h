@@ -37,3 +37,6 @@ int probe_walk_lines(struct dwcode_unit *u, u32 scope, probe_line_fn *fn, void *
 bool probe_line_of(struct dwcode_unit *u, u64 addr, const char **path, u32 *line);
 /* The symbol that an address is in, or the function; "": none. */
 void probe_symbol_at(const struct probe_place *p, const char **name, u64 *offset);
+/* What a definition says about a place: symbol or binary, offset, function, line. -ENOENT: no part of the file has it; -ENOMEM. */
+int probe_fill_place(const struct probe_place *p, struct arena *arena,
+		     struct probe_def *def) must_check;

@@ -5,6 +5,7 @@
 #include "event/probe_elf.h"
 #include "image/usdt_notes.h"
 #include "kern/kallsyms.h"
+#include "session/program_lines.h"
 #include "sym/kallsyms.h"
 #include "wire/format.h"
 
@@ -188,6 +189,19 @@ static int usdt_site(void *ctx, const struct program_probe *p, u32 nth, const ch
 	return rc;
 }
 
+static int code_locals(void *ctx, const struct program_probe *p, struct arena *arena,
+		       lang_locals_fn *each, void *each_ctx, struct diag *d)
+{
+	struct program_compile *c = ctx;
+	const char *path = NULL;
+	if (p->provider == PROGRAM_UPROBE) {
+		path = points_find_file(&c->arena, p->target, c->pid);
+		if (!path)
+			return diag_error(d, -ENOENT, "no such program or library");
+	}
+	return program_line_locals(p, path, arena, each, each_ctx, d);
+}
+
 /* The kernel's number for a cgroup is the handle of its directory. */
 static int cgroup_id(void *ctx, const char *path, u64 *ret)
 {
@@ -258,6 +272,7 @@ static const struct lang_ops ops = { .tracepoint = read_schema,
 				     .syscall_name = syscall_name,
 				     .cgroup_id = cgroup_id,
 				     .usdt_site = usdt_site,
+				     .locals = code_locals,
 				     .import = read_import };
 
 static int read_types(struct program_compile *c)

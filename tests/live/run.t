@@ -27,6 +27,10 @@ is "$(prints 'BEGIN { @a[1] = 10; @a[2] = 20; for ($kv : @a) { @s += $kv.1; } fo
 	head -1)" "30 499500" "loops over a map and over a range: callbacks"
 
 is "$(run -c 'cat /dev/null' -e 'named=BEGIN { printf("%d %d\n", cpid > 1, has_cpid); } tracepoint:sched:sched_process_exec /pid == cpid/ { printf("mine\n"); }' | grep . | tr '\n' ' ')" "1 1 mine " "cpid is the command; a probe may have a name"
+for block in 'begin { BODY }' 'begin { exit() } end { BODY }'; do
+	is "$(prints "enum shade { DARK = 7 }; ${block/BODY/'@i = 1; $x = @i == 2 ? (int16)@i : (enum shade)0x7fffffff; print(($x, sizeof($x), $x + 1));'}" | head -1)" \
+		"(2147483647, 4, 2147483648)" "${block%% *}...: an enum and a smaller number become one of the enum's size"
+done
 is "$(prints 'BEGIN { printf("%d %d\n", cpid, has_cpid); }')" "0 0" "which there may not be"
 
 run -k -e 'BEGIN { printf("%s|", str(0));

@@ -81,6 +81,59 @@ run -e "config = { missing_probes = \"warn\" } uprobe:$here@lines.c:700 { } BEGI
 is $? 0 "only a warning where the script wants it so"
 like "$(cat err.txt)" 'warning: .*line 700' "with the reason"
 
+# variables by name
+cat >names.c <<'END'
+#include <string.h>
+struct inner { char tag; short v[3]; };
+struct item { int id; char name[12]; struct item *next; struct inner in; unsigned a : 3, b : 7; };
+static volatile long sink;
+__attribute__((noipa)) long work(struct item *n, double f, int count, const char *what, unsigned char c)
+{
+	long sum = 0;
+	for (int i = 0; i < count; i++) {
+		long twice = i * 2 + n->id;
+		sum += twice;
+		sink = sum;
+	}
+	struct item copy = *n;
+	sink += copy.id + c + (long)f;
+	return sum + (long)strlen(what);
+}
+int main(void)
+{
+	struct item second = { .id = 9, .name = "second" };
+	struct item n = { .id = 7, .name = "first", .next = &second, .in = { 'x', { 1, 2, 3 } }, .a = 5, .b = 100 };
+	work(&n, 2.5, 3, "hello", 200);
+	return 0;
+}
+END
+for level in 0 2; do
+	gcc -g -O$level -o names$level names.c
+	run -e "uprobe:./names$level:work { printf(\"%d %s %d %s\n\", args.count, str(args.what), args.c, args.n.next.name);
+		print((args.n.in.v[2], args.n.a, args.n->b)); print(*args.n); }" -c ./names$level >out.txt 2>err.txt
+	is "$(sed 's/0x[0-9a-f]*/P/; /^$/d' out.txt)" "3 hello 200 second
+(3, 5, 100)
+{ .id = 7, .name = first, .next = P, .in = { .tag = 120, .v = [1,2,3] }, .a = 5, .b = 100 }" "-O$level: parameters of a function by name, with the members of what they point to" || sed 's/^/# /' out.txt err.txt
+done
+run -e 'uprobe:./names0@names.c:10 { @[args.i, args.sum, args.twice] = count(); @id = args.n.id; }
+	uprobe:./names0@names.c:14 { @copy = (args.copy.name, args.copy.in.v[1], args.copy.b); }' -c ./names0 >out.txt 2>err.txt
+is "$(grep . out.txt)" "@[0, 0, 7]: 1
+@[1, 7, 9]: 1
+@[2, 16, 11]: 1
+@copy: (first, 2, 100)
+@id: 7" "local variables at a line, also of inner blocks, and members of structs among them" || sed 's/^/# /' out.txt err.txt
+run -e 'uprobe:./names0:work { print(args); }' -c ./names0 >out.txt 2>err.txt
+like "$(cat out.txt)" '^\{ \.n = 0x[0-9a-f]+, \.count = 3, \.what = 0x[0-9a-f]+, \.c = 200 \}$' "all of them; a floating-point number is left out"
+run -e 'uprobe:./names0@names.c:10 { print(args.twic); }' >out.txt 2>err.txt
+is $? 1 "a misspelt variable"
+like "$(cat err.txt)" "did you mean 'twice'" "is answered with the nearest one"
+run -e 'uprobe:./names0:work { print(args.n.nosuch); }' >out.txt 2>err.txt
+like "$(cat err.txt)" "item has no member 'nosuch'" "so is a member" || sed 's/^/# /' err.txt
+strip -o bare names0
+run -e 'uprobe:./bare:0x1139 { print(args.n); }' >out.txt 2>err.txt
+is $? 1 "a program without debug information"
+like "$(cat err.txt)" 'arguments of uprobe:./bare:0x1139 are not known' "has no names" || sed 's/^/# /' err.txt
+
 # memory
 cat >watch.c <<'END'
 volatile long watched;
