@@ -247,7 +247,7 @@ static const struct opt_example examples[] = {
 
 const struct command command_timechart = {
 	.name = "timechart",
-	.group = "Why",
+	.group = "How did it develop",
 	.summary = "draw what CPUs and threads did over time as a picture",
 	.usage = "[OPTIONS] [record ...]",
 	.about = "The command line of perf timechart. Rows are CPUs, then threads that ran for 10 "

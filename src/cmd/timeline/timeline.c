@@ -281,7 +281,7 @@ static const struct opt_example examples[] = {
 
 const struct command command_timeline = {
 	.name = "timeline",
-	.group = "Why",
+	.group = "How did it develop",
 	.summary = "draw what threads and CPUs did over time as a web page",
 	.usage = "[OPTIONS] [RECORDING | [--] COMMAND [ARGS]]",
 	.about =

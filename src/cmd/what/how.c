@@ -212,7 +212,7 @@ static const struct opt_example how_examples[] = {
 
 const struct command command_how = {
 	.name = "how",
-	.group = "What is happening",
+	.group = "How did it develop",
 	.summary = "what changed in a history of counters, and when",
 	.usage = "[OPTIONS] FILE",
 	.about = "FILE is a recording of `sonde what --record`. For each column the usual value is "
