@@ -10,7 +10,7 @@
  * with an upper bound. Needs 5.10 (raw tracepoints that can be run), CAP_BPF and CAP_PERFMON.
  */
 #include "kern/bpf_sys.h"
-#include "memory/bpf_insns.h"
+#include "kern/bpf_insns.h"
 #include "memory/memory.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 
 #include "base/dict.h"
 #include "kern/bpf_sys.h"
-#include "memory/bpf_insns.h"
+#include "kern/bpf_insns.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,7 +6,10 @@
 
 #include "base/types.h"
 
-enum { SYSCALL_ARGS = 6 };
+enum { SYSCALL_ARGS = 6, SYSCALL_PIECES = 6 };
+
+/* Calls of 32-bit programs, whose numbers are others, come after all of the machine's own. */
+enum { SYSCALL_COMPAT = 512 };
 
 enum syscall_arg_kind {
 	SYSCALL_NUMBER,
@@ -31,6 +34,47 @@ struct syscall_arg {
 	u8 void_by;
 };
 
+/* What is copied of the memory that an argument points to (bpf/capture.h). */
+enum syscall_piece_how {
+	SYSCALL_PIECE_NONE,
+	SYSCALL_PIECE_STRING,
+	SYSCALL_PIECE_FIXED, /* max bytes */
+	SYSCALL_PIECE_BY_ARG, /* as many units as another argument says */
+	SYSCALL_PIECE_BY_RET, /* or the result */
+	SYSCALL_PIECE_STRINGS, /* an array of pointers to strings; of a call's pieces at most the last one */
+};
+
+/* Of such an array so many are copied; where there are more, an empty one follows. */
+enum { SYSCALL_STRINGS = 8 };
+
+enum { SYSCALL_AT_ENTER = 1, SYSCALL_AT_EXIT = 2 };
+
+struct syscall_piece {
+	u8 how, when, arg, len_arg;
+	u16 max, unit; /* bytes */
+};
+
+/* What is in a piece. */
+enum syscall_shape {
+	SYSCALL_SHAPE_STRING,
+	SYSCALL_SHAPE_BYTES,
+	SYSCALL_SHAPE_STRINGS,
+	SYSCALL_SHAPE_SOCKADDR,
+	SYSCALL_SHAPE_TIMESPEC,
+	SYSCALL_SHAPE_ITIMERSPEC,
+	SYSCALL_SHAPE_STAT,
+	SYSCALL_SHAPE_STATX,
+	SYSCALL_SHAPE_IOVEC,
+	SYSCALL_SHAPE_MSGHDR,
+	SYSCALL_SHAPE_EPOLL,
+	SYSCALL_SHAPE_POLL,
+	SYSCALL_SHAPE_RLIMIT,
+	SYSCALL_SHAPE_SIGSET,
+	SYSCALL_SHAPE_SIGACTION,
+	SYSCALL_SHAPE_INTS,
+	SYSCALL_SHAPE_WAIT_STATUS,
+};
+
 enum syscall_result {
 	SYSCALL_RETURNS_NUMBER,
 	SYSCALL_RETURNS_ADDRESS,
@@ -44,6 +88,17 @@ struct syscall {
 	struct syscall_arg args[SYSCALL_ARGS];
 	enum syscall_result result;
 	bool never_returns;
+	u32 nr_pieces;
+	struct syscall_piece pieces[SYSCALL_PIECES];
+	u8 shapes[SYSCALL_PIECES]; /* enum syscall_shape */
+};
+
+/* What was copied for a call: by piece. */
+struct syscall_data {
+	u8 *bytes;
+	u32 used, size;
+	u32 at[SYSCALL_PIECES];
+	s16 len[SYSCALL_PIECES]; /* 0: nothing; negative errno: it could not be read */
 };
 
 enum { SYSCALL_COMM = 16 };
@@ -61,6 +116,8 @@ struct syscall_thread {
 	const char *ret_comm; /* of SYSCALL_RETURNS_PID: the name of that thread; NULL: not known */
 	bool inside; /* it has begun and not ended */
 	bool printed; /* the beginning was shown on a line of its own */
+	bool before_exec; /* an exec that may fail, of a command that is shown from its exec on */
+	struct syscall_data data;
 	u64 last_ns; /* when it was seen last */
 };
 
@@ -79,6 +136,16 @@ static inline bool syscall_arg_counts(const struct syscall_arg *a, const u64 *ar
 {
 	u64 by = args[a->void_by] & a->void_mask;
 	return by > 63 || !(a->void_where >> by & 1);
+}
+
+/* Bytes that an argument points to as far as the call says: what was copied may be less. Without a result: those of the entry. */
+static inline u64 syscall_piece_bytes(const struct syscall_piece *p, const u64 *args, s64 ret)
+{
+	switch (p->how) {
+	case SYSCALL_PIECE_BY_ARG: return args[p->len_arg % SYSCALL_ARGS] * p->unit;
+	case SYSCALL_PIECE_BY_RET: return ret > 0 ? (u64)ret * p->unit : 0;
+	default: return p->max;
+	}
 }
 
 /* Whether a result is an error: the kernel returns -errno. */

@@ -1,6 +1,7 @@
 #include "session/call_trace.h"
 
 #include "base/dict.h"
+#include "bpf/capture.h"
 #include "stream/run.h"
 #include "view/json_fields.h"
 #include "view/text_trace.h"
@@ -11,9 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS_KEPT = 65536 };
+enum {
+	THREADS_KEPT = 65536,
+	DATA_KEPT = 64 << 20, /* bytes of what arguments point to, of all threads */
+	DATA_SMALL = 1024, /* so much a thread keeps from call to call */
+};
 
-enum event_role { ROLE_UNKNOWN, ROLE_ENTER, ROLE_EXIT, ROLE_OTHER };
+enum event_role { ROLE_UNKNOWN, ROLE_ENTER, ROLE_EXIT, ROLE_CAPTURED, ROLE_OTHER };
 
 struct traced_event {
 	enum event_role role;
@@ -32,6 +37,7 @@ struct call_trace_impl {
 	VEC(struct syscall_thread) threads;
 	VEC(u32) free_threads;
 	struct dict index; /* tid -> thread */
+	size_t data_bytes; /* of all threads */
 	u32 current; /* the thread whose call may have to be shown as begun; DICT_NONE */
 	bool any;
 	/* Frames, when they are wanted: of the round that is being printed. */
@@ -48,11 +54,19 @@ static int by_last(const void *a, const void *b)
 	return (*x)->last_ns < (*y)->last_ns ? -1 : (*x)->last_ns > (*y)->last_ns;
 }
 
+static void free_data(struct call_trace_impl *t, struct syscall_data *data)
+{
+	t->data_bytes -= data->size;
+	free(data->bytes);
+	*data = (struct syscall_data){ 0 };
+}
+
 static int forget(struct call_trace_impl *t, u32 at)
 {
 	u32 *slot = vec_push(&t->free_threads);
 	if (!slot)
 		return -ENOMEM;
+	free_data(t, &t->threads.at[at].data);
 	*slot = at;
 	(void)dict_remove(&t->index, (u32)t->threads.at[at].tid);
 	if (t->current == at)
@@ -123,10 +137,11 @@ static s64 thread_of(struct call_trace_impl *t, const struct sample *s)
 static int find_role(const struct call_trace *c, struct traced_event *l, const struct sample *s)
 {
 	const struct schema *sc = s->schema;
-	l->role = ROLE_OTHER;
+	const char *name = c->impl->src->catalog.events.at[s->event].name;
+	l->role = c->o.captured && name && !strcmp(name, "bpf-output") ? ROLE_CAPTURED : ROLE_OTHER;
 	if (!sc)
 		return 0;
-	if (!strcmp(sc->system, "raw_syscalls") && c->o.syscalls) {
+	if (!strcmp(sc->system, "raw_syscalls") && c->o.syscalls && !c->o.captured) {
 		bool enter = !strcmp(sc->name, "sys_enter");
 		l->id = schema_find(sc, "id");
 		l->value = schema_find(sc, enter ? "args" : "ret");
@@ -188,7 +203,7 @@ static void interrupt(struct call_trace *c)
 	if (t->current == DICT_NONE || c->o.failures || c->o.min_ns || c->o.json)
 		return;
 	struct syscall_thread *th = &t->threads.at[t->current];
-	if (!th->inside || th->printed || !th->enter_ns)
+	if (!th->inside || th->printed || !th->enter_ns || th->before_exec)
 		return;
 	text_trace_begun(&t->text, th, t->out);
 	th->printed = true;
@@ -201,32 +216,85 @@ static bool is_shown(const struct call_trace *c, u64 nr)
 	return c->o.syscalls && (!set || (nr < sizeof(set->has) && set->has[nr]));
 }
 
-static int enter(struct call_trace *c, const struct traced_event *l, const struct sample *s)
+/* What a record of the kernel's side says, whichever kind of event it came by. */
+struct traced_call {
+	u64 nr;
+	u64 args[SYSCALL_ARGS];
+	s64 ret;
+	const struct captured *captured; /* NULL: only numbers */
+};
+
+static int reserve_data(struct call_trace *c, struct syscall_data *data, size_t bytes)
 {
 	struct call_trace_impl *t = c->impl;
-	u64 nr = schema_u64(s->schema, l->id, s->raw, s->raw_size);
-	u32 len;
+	size_t want = data->used + bytes;
+	if (want <= data->size)
+		return 0;
+	want = max((want + 63) & ~(size_t)63, (size_t)128);
+	if (t->data_bytes - data->size + want > DATA_KEPT)
+		return -E2BIG;
+	u8 *more = realloc(data->bytes, want);
+	if (!more)
+		return -ENOMEM;
+	t->data_bytes += want - data->size;
+	data->bytes = more;
+	data->size = (u32)want;
+	return 0;
+}
+
+static void keep_pieces(struct call_trace *c, struct syscall_thread *th, const struct captured *from)
+{
+	bool dropped = false;
+	if (from->kind == CAPTURE_ENTER) {
+		if (th->data.size > DATA_SMALL)
+			free_data(c->impl, &th->data);
+		th->data.used = 0;
+		memset(th->data.len, 0, sizeof(th->data.len));
+	}
+	for (u32 i = 0; i < SYSCALL_PIECES; i++) {
+		s16 len = from->len[i];
+		if (!len || (len < 0 && th->data.len[i] > 0))
+			continue;
+		if (len > 0 && reserve_data(c, &th->data, (size_t)len)) {
+			dropped = true;
+			continue;
+		}
+		th->data.at[i] = th->data.used;
+		th->data.len[i] = len;
+		if (len > 0) {
+			memcpy(th->data.bytes + th->data.used, from->data[i], (size_t)len);
+			th->data.used += (u32)len;
+		}
+	}
+	c->nr_dropped += dropped;
+}
+
+static int enter(struct call_trace *c, const struct traced_call *e, const struct sample *s)
+{
+	struct call_trace_impl *t = c->impl;
+	u64 nr = e->nr;
 	s64 at = thread_of(t, s);
 	if (at < 0)
 		return (int)at;
 	struct syscall_thread *th = &t->threads.at[at];
-	if (c->o.lines && is_shown(c, nr))
+	bool silent = e->captured && e->captured->before_exec;
+	if (c->o.lines && is_shown(c, nr) && !silent)
 		interrupt(c);
 	if (c->enough)
 		return 0;
 	th->call = syscall_table_at(t->table, nr);
 	if (!th->call)
 		return -ENOMEM;
-	const u8 *args = schema_bytes(s->schema, l->value, s->raw, s->raw_size, &len);
-	memset(th->args, 0, sizeof(th->args));
-	for (u32 i = 0; args && i < SYSCALL_ARGS && (i + 1) * s->schema->long_size <= len; i++) {
-		struct schema_field one = { .size = s->schema->long_size };
-		th->args[i] = schema_u64(s->schema, &one, args + (size_t)i * s->schema->long_size,
-					 s->schema->long_size);
-	}
+	memcpy(th->args, e->args, sizeof(th->args));
+	if (e->captured)
+		keep_pieces(c, th, e->captured);
 	th->enter_ns = s->time_ns;
 	th->inside = is_shown(c, nr);
 	th->printed = false;
+	th->before_exec = silent;
+	/* Times count from the exec that succeeds. */
+	if (silent && !c->o.full_time && !c->nr_lines)
+		t->text.base_ns = s->time_ns;
 	if (!th->inside)
 		return 0;
 	if (!th->call->never_returns) {
@@ -246,10 +314,10 @@ static int enter(struct call_trace *c, const struct traced_event *l, const struc
 	return 0;
 }
 
-static int leave(struct call_trace *c, const struct traced_event *l, const struct sample *s)
+static int leave(struct call_trace *c, const struct traced_call *e, const struct sample *s)
 {
 	struct call_trace_impl *t = c->impl;
-	u64 nr = schema_u64(s->schema, l->id, s->raw, s->raw_size);
+	u64 nr = e->nr;
 	if ((s64)nr < 0 || !is_shown(c, nr)) /* -1: of rt_sigreturn */
 		return 0;
 	s64 at = thread_of(t, s);
@@ -263,9 +331,14 @@ static int leave(struct call_trace *c, const struct traced_event *l, const struc
 		th->call = call;
 		th->enter_ns = 0;
 		th->printed = false;
+		th->data.used = 0;
+		memset(th->data.len, 0, sizeof(th->data.len));
 	}
+	th->before_exec = false;
+	if (e->captured)
+		keep_pieces(c, th, e->captured);
 	th->exit_ns = s->time_ns;
-	th->ret = (s64)schema_u64(s->schema, l->value, s->raw, s->raw_size);
+	th->ret = e->ret;
 	th->ret_comm = NULL;
 	if (call->result == SYSCALL_RETURNS_PID && th->ret > 0) {
 		u32 other = dict_get(&t->index, (u32)th->ret);
@@ -286,6 +359,32 @@ static int leave(struct call_trace *c, const struct traced_event *l, const struc
 	}
 	th->inside = false;
 	return err;
+}
+
+/* Of raw_syscalls. */
+static struct traced_call read_event(const struct traced_event *l, const struct sample *s)
+{
+	struct traced_call e = { .nr = schema_u64(s->schema, l->id, s->raw, s->raw_size) };
+	struct schema_field one = { .size = s->schema->long_size };
+	u32 len, size = s->schema->long_size;
+	if (l->role == ROLE_EXIT) {
+		e.ret = (s64)schema_u64(s->schema, l->value, s->raw, s->raw_size);
+		return e;
+	}
+	const u8 *args = schema_bytes(s->schema, l->value, s->raw, s->raw_size, &len);
+	for (u32 i = 0; args && i < SYSCALL_ARGS && (i + 1) * size <= len; i++)
+		e.args[i] = schema_u64(s->schema, &one, args + (size_t)i * size, size);
+	return e;
+}
+
+static int captured(struct call_trace *c, const struct sample *s)
+{
+	struct captured from;
+	if (!s->raw || !capture_decode(s->raw, s->raw_size, &from))
+		return 0;
+	struct traced_call e = { .nr = from.nr, .ret = from.ret, .captured = &from };
+	memcpy(e.args, from.args, sizeof(e.args));
+	return from.kind == CAPTURE_ENTER ? enter(c, &e, s) : leave(c, &e, s);
 }
 
 static int other(struct call_trace *c, struct traced_event *l, const struct sample *s)
@@ -342,9 +441,12 @@ static int feed_one(struct call_trace *c, const struct sample *s)
 	}
 	if (err)
 		return err;
-	return l->role == ROLE_ENTER  ? enter(c, l, s)
-	       : l->role == ROLE_EXIT ? leave(c, l, s)
-				      : other(c, l, s);
+	if (l->role == ROLE_CAPTURED)
+		return captured(c, s);
+	if (l->role == ROLE_OTHER)
+		return other(c, l, s);
+	struct traced_call e = read_event(l, s);
+	return l->role == ROLE_ENTER ? enter(c, &e, s) : leave(c, &e, s);
 }
 
 static int feed(struct sink *k, void *state, const struct batch *b)
@@ -372,7 +474,7 @@ static void show_unfinished(struct call_trace *c)
 		return;
 	for (size_t i = 0; i < t->threads.nr && !c->enough; i++) {
 		struct syscall_thread *th = &t->threads.at[i];
-		if (!th->inside || th->printed || !th->enter_ns ||
+		if (!th->inside || th->printed || !th->enter_ns || th->before_exec ||
 		    dict_get(&t->index, (u32)th->tid) != i)
 			continue;
 		if (c->o.json) {
@@ -478,6 +580,8 @@ void call_trace_done(struct call_trace *c)
 	vec_for_each (&t->looks, l)
 		free(l->before);
 	vec_free(&t->looks);
+	vec_for_each (&t->threads, th)
+		free(th->data.bytes);
 	vec_free(&t->threads);
 	vec_free(&t->free_threads);
 	dict_done(&t->index);

@@ -16,6 +16,7 @@
 struct call_trace_opts {
 	const struct syscall_set *calls; /* only these are shown; NULL: all */
 	bool syscalls; /* shown at all */
+	bool captured; /* calls come from programs of bpf/capture, not from raw_syscalls */
 	bool json;
 	bool colour;
 	bool tasks; /* names and threads on each line */
@@ -38,6 +39,7 @@ struct call_trace {
 		printer; /* the second one where frames are wanted: prints a round that the first one has read */
 	struct call_trace_opts o;
 	u64 nr_lines, nr_events;
+	u64 nr_dropped; /* calls whose strings were not kept because too much was */
 	bool enough;
 	struct syscall_stat stat; /* of .summary */
 	struct call_trace_impl *impl;

@@ -18,6 +18,8 @@ struct syscall_table {
 	enum syscalls_abi abi;
 	const struct tracing *tracing;
 	struct arena arena;
+	bool copies;
+	u32 buffer_bytes;
 	struct syscall *calls[NR_MAX]; /* NULL: not asked about so far */
 };
 
@@ -39,6 +41,12 @@ int syscall_table_open(struct syscall_table **ret, const char *machine,
 	arena_init(&t->arena);
 	*ret = t;
 	return 0;
+}
+
+void syscall_table_copy(struct syscall_table *t, u32 buffer_bytes)
+{
+	t->copies = true;
+	t->buffer_bytes = buffer_bytes;
 }
 
 void syscall_table_close(struct syscall_table *t)
@@ -211,6 +219,8 @@ static int read_args(struct syscall_table *t, struct syscall *call)
 		err = 0;
 	}
 	set_voids(call);
+	if (t->copies)
+		syscall_pieces_add(call, t->buffer_bytes);
 	diag_done(&ignored);
 	arena_done(&parsed);
 	strbuf_done(&text);
@@ -242,7 +252,10 @@ static struct syscall *make(struct syscall_table *t, u64 nr)
 	char made[NAME_SIZE];
 	if (!call)
 		return NULL;
-	if (!name)
+	if (!name && nr >= SYSCALL_COMPAT && t->copies)
+		(void)snprintf(made, sizeof(made), "syscall32_%llu",
+			       (unsigned long long)nr - SYSCALL_COMPAT);
+	else if (!name)
 		(void)snprintf(made, sizeof(made), "syscall_%llu", (unsigned long long)nr);
 	call->name = name ? name : arena_strdup(&t->arena, made);
 	if (!call->name)

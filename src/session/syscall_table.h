@@ -14,11 +14,16 @@ struct syscall_table;
 /* machine: as uname -m says it, of a recording; NULL: ours. tracing is borrowed. -ENOTSUP with a diag: a machine whose calls have no names here. */
 int syscall_table_open(struct syscall_table **ret, const char *machine,
 		       const struct tracing *tracing, struct diag *d) must_check;
+/* How many bytes of buffers are copied (bpf/capture.h); before calls are asked for. Without it nothing is. */
+void syscall_table_copy(struct syscall_table *t, u32 buffer_bytes);
 void syscall_table_close(struct syscall_table *t);
 /* Never NULL, but for no memory: a number without a name becomes "syscall_1234". */
 const struct syscall *syscall_table_at(struct syscall_table *t, u64 nr);
 /* The same by its name; NULL: there is none. */
 const struct syscall *syscall_table_find(struct syscall_table *t, const char *name, u64 *nr);
+
+/* Adds what is copied for the call's arguments; its arguments are known. */
+void syscall_pieces_add(struct syscall *call, u32 buffer_bytes);
 
 /* A set of calls, as -e names them. */
 struct syscall_set {

@@ -33,6 +33,7 @@ struct live_event {
 	u32 nr_members; /* on a leader */
 	bool group_read; /* the leader samples for all (:S) */
 	VEC(u64) ids;
+	bool whole_cpus; /* opened for these, whoever is recorded (live_opts.output) */
 	bool tracking; /* not asked for: it only carries the records about tasks and maps */
 };
 
@@ -42,6 +43,17 @@ struct live_sink {
 		    bool round_done);
 	void *ctx;
 	s32 tid; /* of a thread that the sink has of its own; 0: none */
+};
+
+/*
+ * Programs in the kernel that write into the rings: the event bpf-output is opened for whole CPUs then, whoever is recorded, and they are told
+ * where they may write, and for whom. 0 or negative errno.
+ */
+struct live_output {
+	/* A thread that is recorded; until_exec: from its next exec on. Not called where everybody is. */
+	int (*add_target)(void *ctx, s32 tid, bool until_exec);
+	int (*add_cpu)(void *ctx, u32 cpu, int fd);
+	void *ctx;
 };
 
 enum { LIVE_RINGS_PER_READER = 16, LIVE_SPANS_MAX = LIVE_RINGS_PER_READER };
@@ -78,6 +90,7 @@ struct live_opts {
 	bool namespaces;
 	u64 branches; /* bits of branch_sample_type; 0: none */
 	const int *cgroups; /* by event: descriptors of folders, -1: none; NULL: none at all */
+	const struct live_output *output; /* for an event bpf-output in the list; NULL: it is like any other */
 	const bool *exclude_self; /* by event: tracepoints that we do not want of ourselves; NULL: none */
 	bool overwrite; /* the newest samples are kept, until they are asked for */
 	bool only_user, only_kernel;

@@ -34,6 +34,11 @@ static int check_event(const struct live_perf *lp, const struct event_desc *desc
 	return err;
 }
 
+static bool is_bpf_output(const struct perf_event_attr *a)
+{
+	return a->type == PERF_TYPE_SOFTWARE && a->config == PERF_COUNT_SW_BPF_OUTPUT;
+}
+
 static int add_events(struct live_perf *lp, struct diag *d)
 {
 	const struct event_list *list = lp->opts.events;
@@ -49,6 +54,7 @@ static int add_events(struct live_perf *lp, struct diag *d)
 		e->leader = desc->leader;
 		e->nr_members = desc->nr_members;
 		e->group_read = desc->sample_read;
+		e->whole_cpus = lp->opts.output && is_bpf_output(&desc->attr);
 		if (desc->precise_max)
 			e->attr.precise_ip = 3;
 		if (!desc->cpus)
@@ -91,7 +97,7 @@ static bool needs_own_tracking(const struct live_perf *lp)
 	bool overwrite = o->overwrite;
 	vec_for_each (&lp->events, e)
 		overwrite |= e->desc->terms.overwrite > 0;
-	return o->system_wide || o->cpus || o->no_exec_start || overwrite ||
+	return o->system_wide || o->cpus || o->no_exec_start || overwrite || o->output ||
 	       (!o->as_perf && !o->command_pid);
 }
 
@@ -188,7 +194,7 @@ static void set_start(const struct live_perf *lp, struct live_event *e)
 		return;
 	}
 	e->attr.disabled = e->leader == (u32)(e - lp->events.at);
-	e->attr.enable_on_exec = e->attr.disabled && by_exec && !o->no_exec_start;
+	e->attr.enable_on_exec = e->attr.disabled && by_exec && !o->no_exec_start && !e->whole_cpus;
 }
 
 /* The function tracer's own event. */
@@ -295,8 +301,7 @@ static void set_time_and_cpu(const struct live_opts *o, struct perf_event_attr *
 
 static bool has_raw_data(const struct perf_event_attr *a)
 {
-	return a->type == PERF_TYPE_TRACEPOINT ||
-	       (a->type == PERF_TYPE_SOFTWARE && a->config == PERF_COUNT_SW_BPF_OUTPUT);
+	return a->type == PERF_TYPE_TRACEPOINT || is_bpf_output(a);
 }
 
 /*
@@ -323,7 +328,8 @@ static void set_common(const struct live_opts *o, struct live_event *e)
 	struct perf_event_attr *a = &e->attr;
 	a->sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_TID | o->extra_sample_type;
 	a->sample_id_all = 1;
-	a->inherit = !o->no_inherit && !o->per_thread;
+	/* Programs may not write where an event is handed on. */
+	a->inherit = !o->no_inherit && !o->per_thread && !e->whole_cpus;
 	a->inherit_stat = o->per_thread_counts;
 	a->wakeup_events = o->at_once;
 	if (has_raw_data(a))

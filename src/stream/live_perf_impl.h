@@ -56,6 +56,7 @@ struct live_perf {
 	int poke_fd; /* readable while readers are asked to empty their rings */
 	u64 poke;
 	size_t nr_gone;
+	size_t nr_lasting; /* fds that no target's end closes */
 	u64 round; /* from 1 */
 	u64 claimed; /* the round whose end is being written */
 	u32 rounds_owed; /* that end without data */

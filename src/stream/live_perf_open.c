@@ -286,6 +286,8 @@ static int open_one(struct live_perf *lp, u32 event, s32 tid, u32 cpu, int *grou
 	}
 	group_fds[event] = fd;
 	int err = add_fd(lp, event, 0, fd, tid, cpu, d);
+	if (!err && e->whole_cpus)
+		err = lp->opts.output->add_cpu(lp->opts.output->ctx, cpu, fd);
 	return err ? err : open_larger(lp, event, cgroup >= 0 ? cgroup : tid, tid, cpu, d);
 }
 
@@ -303,11 +305,37 @@ static int open_events(struct live_perf *lp, s32 tid, s32 cpu, int *group_fds, s
 	for (u32 i = 0; i < lp->events.nr; i++) {
 		if (cpu >= 0 && !wanted_on(lp, &lp->events.at[i], (u32)cpu))
 			continue;
+		if (tid != -1 && lp->events.at[i].whole_cpus)
+			continue;
 		int err = open_one(lp, i, tid, (u32)cpu, group_fds, d);
 		if (err)
 			return err;
 	}
 	return 0;
+}
+
+/* Where programs write: before all others, so that the rings are theirs, too. */
+static int open_outputs(struct live_perf *lp, struct diag *d)
+{
+	_cleanup_free_ int *group_fds = calloc(lp->events.nr, sizeof(int));
+	int err = group_fds ? 0 : -ENOMEM;
+	for (u32 i = 0; i < lp->events.nr && !err; i++) {
+		if (!lp->events.at[i].whole_cpus)
+			continue;
+		for (int cpu = cpuset_next(&lp->online, 0); cpu >= 0 && !err;
+		     cpu = cpuset_next(&lp->online, (u32)cpu + 1))
+			if (wanted_on(lp, &lp->events.at[i], (u32)cpu))
+				err = open_one(lp, i, -1, (u32)cpu, group_fds, d);
+	}
+	lp->nr_lasting = lp->fds.nr;
+	return err;
+}
+
+static int tell_output(const struct live_perf *lp, s32 tid)
+{
+	const struct live_output *out = lp->opts.output;
+	bool until_exec = tid == lp->opts.command_pid && !lp->opts.no_exec_start;
+	return out ? out->add_target(out->ctx, tid, until_exec) : 0;
 }
 
 /* Everything for one thread. A thread that ends in between is left half open: it will not run any more. */
@@ -330,16 +358,21 @@ static int open_targets(struct live_perf *lp, struct diag *d)
 	int err = list_targets(lp, &proc, d);
 	if (!err && lp->opts.system_wide)
 		err = open_target(lp, -1, d);
+	else if (!err && lp->opts.output)
+		err = open_outputs(lp, d);
 	size_t opened = 0;
 	for (int round = 0; !err && round < LIST_ROUNDS && opened < lp->tids.nr; round++) {
-		for (; opened < lp->tids.nr && !err; opened++)
+		for (; opened < lp->tids.nr && !err; opened++) {
 			err = open_target(lp, lp->tids.at[opened], d);
+			if (!err)
+				err = tell_output(lp, lp->tids.at[opened]);
+		}
 		/* Threads made by threads we had not reached yet did not inherit anything. */
 		if (!err)
 			err = list_threads(lp, &proc, d);
 	}
 	procfs_done(&proc);
-	if (!err && !lp->fds.nr)
+	if (!err && lp->fds.nr == lp->nr_lasting)
 		err = diag_error(d, -ESRCH, "the process exited before it could be measured");
 	return err;
 }
@@ -355,6 +388,7 @@ static void close_targets(struct live_perf *lp)
 	vec_for_each (&lp->events, e)
 		e->ids.nr = 0;
 	lp->rings.nr = lp->kept.nr = lp->fds.nr = lp->ids.nr = lp->tids.nr = 0;
+	lp->nr_lasting = 0;
 }
 
 int live_perf_open_targets(struct live_perf *lp, struct diag *d)

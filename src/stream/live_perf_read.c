@@ -125,7 +125,7 @@ static void fd_gone(struct live_reader *r, size_t index)
 	epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL, f->fd, NULL);
 	f->gone = true;
 	pthread_mutex_lock(&lp->lock);
-	bool all = ++lp->nr_gone == lp->fds.nr;
+	bool all = ++lp->nr_gone + lp->nr_lasting == lp->fds.nr;
 	pthread_mutex_unlock(&lp->lock);
 	if (all)
 		say_gone(lp);

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "view/json_fields.h"
+#include "view/syscall_data.h"
 #include "view/syscall_words.h"
 
 #include <string.h>
@@ -130,7 +131,10 @@ static bool is_shown(const struct text_trace *t, const struct syscall_arg *a, s6
 	return v || t->zeros || (a->kind == SYSCALL_WORDS && syscall_words_zero(a->words));
 }
 
-static void add_args(const struct text_trace *t, const struct syscall_thread *c, struct strbuf *to)
+enum args_part { ARGS_BEGUN, ARGS_ALL, ARGS_REST /* what became known at the end */ };
+
+static void add_args(const struct text_trace *t, const struct syscall_thread *c,
+		     enum args_part part, struct strbuf *to)
 {
 	const char *before = "";
 	strbuf_str(to, c->call->name);
@@ -138,12 +142,17 @@ static void add_args(const struct text_trace *t, const struct syscall_thread *c,
 	for (u32 i = 0; i < c->call->nr_args; i++) {
 		const struct syscall_arg *a = &c->call->args[i];
 		s64 v = syscall_arg_value(a, c->args[i]);
-		if (!is_shown(t, a, v) || !syscall_arg_counts(a, c->args))
+		int piece = syscall_data_find(c, i, part == ARGS_REST);
+		if (part == ARGS_REST ? piece < 0
+				      : !is_shown(t, a, v) || !syscall_arg_counts(a, c->args))
 			continue;
 		strbuf_str(to, before);
 		strbuf_str(to, a->name);
 		strbuf_add(to, ": ", 2);
-		add_value(a, v, to);
+		if (piece >= 0)
+			syscall_data_print(c, (u32)piece, part != ARGS_BEGUN, to);
+		else
+			add_value(a, v, to);
 		before = ", ";
 	}
 }
@@ -188,13 +197,10 @@ void text_trace_call(struct text_trace *t, const struct syscall_thread *c, struc
 	bool timed = c->enter_ns && c->exit_ns >= c->enter_ns;
 	struct strbuf *line = &t->args;
 	strbuf_reset(line);
-	if (c->printed || !c->enter_ns) {
+	bool rest = c->printed || !c->enter_ns;
+	if (rest)
 		strbuf_str(line, " ... [continued]: ");
-		strbuf_str(line, c->call->name);
-		strbuf_char(line, '(');
-	} else {
-		add_args(t, c, line);
-	}
+	add_args(t, c, rest ? ARGS_REST : ARGS_ALL, line);
 	strbuf_char(line, ')');
 	add_time(t, c->enter_ns, to);
 	add_duration(t, timed, c->exit_ns - c->enter_ns, to);
@@ -210,7 +216,7 @@ void text_trace_begun(struct text_trace *t, const struct syscall_thread *c, stru
 {
 	struct strbuf *line = &t->args;
 	strbuf_reset(line);
-	add_args(t, c, line);
+	add_args(t, c, ARGS_BEGUN, line);
 	strbuf_char(line, ')');
 	add_time(t, c->enter_ns, to);
 	add_duration(t, false, 0, to);
@@ -331,6 +337,23 @@ static void json_head(struct json *j, const struct syscall_thread *c, u64 time_n
 	json_put_str(j, "comm", c->comm);
 }
 
+static void json_piece(struct json *j, const struct syscall_thread *c, const char *name, u32 piece,
+		       bool ended)
+{
+	struct strbuf text;
+	size_t len;
+	const char *string = syscall_data_string(c, piece, &len);
+	json_key(j, name);
+	if (string) {
+		json_strn(j, string, len);
+		return;
+	}
+	strbuf_init(&text);
+	syscall_data_print(c, piece, ended, &text);
+	json_strn(j, text.data, text.len);
+	strbuf_done(&text);
+}
+
 static void json_arg(struct json *j, const struct syscall_arg *a, s64 v)
 {
 	if (a->kind == SYSCALL_WORDS) {
@@ -355,9 +378,14 @@ void json_trace_call(const struct syscall_thread *c, bool ended, struct strbuf *
 	if (c->enter_ns) {
 		json_key(&j, "args");
 		json_object(&j);
-		for (u32 i = 0; i < c->call->nr_args; i++)
-			json_arg(&j, &c->call->args[i],
-				 syscall_arg_value(&c->call->args[i], c->args[i]));
+		for (u32 i = 0; i < c->call->nr_args; i++) {
+			const struct syscall_arg *a = &c->call->args[i];
+			int piece = syscall_data_find(c, i, false);
+			if (piece >= 0)
+				json_piece(&j, c, a->name, (u32)piece, ended);
+			else
+				json_arg(&j, a, syscall_arg_value(a, c->args[i]));
+		}
 		json_object_end(&j);
 	}
 	if (ended) {

@@ -13,13 +13,15 @@ line='^ +[0-9]+\.[0-9]{3} \( *[0-9]+\.[0-9]{3} ms\): '
 
 # ---- a command
 exits 1 "the status is the command's" "$SONDE" trace -- cat /nonexistent/file
-like "$out" "${line}cat/[0-9]+ openat\(dfd: CWD, filename: 0x[0-9a-f]+(, flags: RDONLY[A-Z|]*)?\) += -1 ENOENT \(No such file or directory\)$" "a call that failed"
+like "$out" "${line}cat/[0-9]+ openat\(dfd: CWD, filename: \"/nonexistent/file\"(, flags: RDONLY[A-Z|]*)?\) += -1 ENOENT \(No such file or directory\)$" "a call that failed"
+like "$out" "${line}cat/[0-9]+ execve\(filename: \"[^\"]*/cat\", argv: \[\"cat\", \"/nonexistent/file\"\], envp: 0x[0-9a-f]+\) += 0$" "the exec"
+exits 1 "--no-strings" "$SONDE" trace --no-strings -- cat /nonexistent/file
 like "$out" '^ +\? \( +\): cat/[0-9]+  \.\.\. \[continued\]: execve\(\) += 0$' "one whose beginning was not seen"
 like "$out" '^ +[0-9.]+ \( +\): cat/[0-9]+ exit_group\(error_code: 1\) += \?$' "one that never ends"
 is "$(grep -c '^cat:' <<<"$err")" 1 "the command's own message"
 # Five hundred writes of a byte, and nothing else that writes.
 exits 0 "-e NAME" "$SONDE" trace -e write -- dd if=/dev/zero of=/dev/null bs=1 count=500 status=none
-is "$(grep -cE "${line}dd/[0-9]+ write\(fd: 1, buf: 0x[0-9a-f]+, count: 1\) += 1$" <<<"$out")" 500 "every call is there"
+is "$(grep -cE "${line}dd/[0-9]+ write\(fd: 1, buf: \"\\\\0\", count: 1\) += 1$" <<<"$out")" 500 "every call is there"
 is "$(grep -c . <<<"$out")" 500 "and no other"
 exits 0 "-e '!NAME'" "$SONDE" trace -e '!write,read' -- dd if=/dev/zero of=/dev/null bs=1 count=5 status=none
 unlike "$out" ' (write|read)\(' "all but these"
@@ -34,7 +36,7 @@ exits 0 "--duration" "$SONDE" trace --duration 150 -- sleep 0.2
 like "$out" '^ +[0-9.]+ \([0-9]{3,}\.[0-9]{3} ms\): sleep/[0-9]+ (clock_)?nanosleep\(' "the call that was slow"
 exits 0 "-o" "$SONDE" trace -o lines -e write -- sh -c 'echo hello'
 is "$out" hello "the command has standard output for itself"
-like "$(cat lines)" ' write\(fd: 1, buf: 0x[0-9a-f]+, count: 6\) += 6$' "lines are in the file"
+like "$(cat lines)" ' write\(fd: 1, buf: "hello\\n", count: 6\) += 6$' "lines are in the file"
 exits 0 "no match, no line" "$SONDE" trace -e reboot -- true
 is "$out" "" "nothing"
 

@@ -4,6 +4,7 @@
 #include "cmd/record/preset.h"
 #include "base/json.h"
 #include "base/outplace.h"
+#include "bpf/capture.h"
 #include "session/call_trace.h"
 #include "session/live_names.h"
 #include "session/live_run.h"
@@ -32,6 +33,8 @@ struct trace_opts {
 	bool syscalls; /* also where -e names only events */
 	bool summary, with_summary, errno_summary;
 	bool no_tasks;
+	bool no_strings;
+	u64 string_limit;
 	bool ignored;
 	struct symbol_opts symbols;
 };
@@ -50,6 +53,10 @@ struct trace_job {
 	struct run_tables tables;
 	struct names *names;
 	struct source *src; /* of -i */
+	struct sysroot root;
+	struct capture capture;
+	struct live_output output;
+	bool captures;
 	int out_fd; /* -o, or what standard output was; -1: neither */
 };
 
@@ -155,8 +162,63 @@ static int split_event(struct trace_job *j, const char *text, bool *negated)
 	return 0;
 }
 
+/* ---- strings and structures ------------------------------------------------------------------------------------- */
+
+static int add_target(void *ctx, s32 tid, bool until_exec)
+{
+	struct trace_job *j = ctx;
+	return capture_add_task(&j->capture, tid, until_exec);
+}
+
+static int add_cpu(void *ctx, u32 cpu, int fd)
+{
+	struct trace_job *j = ctx;
+	return capture_add_cpu(&j->capture, cpu, fd);
+}
+
+static s64 number_of(struct trace_job *j, const char *name)
+{
+	u64 nr;
+	return syscall_table_find(j->table, name, &nr) ? (s64)nr : -1;
+}
+
+/* Programs in the kernel instead of raw_syscalls, where they may be had. What is missing is said once, and all goes on without. */
+static int open_capture(struct trace_job *j)
+{
+	struct trace_opts *o = j->o;
+	struct record_opts *r = &o->record;
+	if (o->no_strings || o->input || r->cgroups)
+		return 0;
+	syscall_table_copy(j->table, (u32)min(o->string_limit, (u64)CAPTURE_PIECE_MAX));
+	int err = sysroot_open(&j->root, NULL);
+	if (err)
+		return err;
+	err = capture_open(&j->capture, &j->root,
+			   &(struct capture_opts){
+				   .everybody = r->all,
+				   .children = r->inherit >= 0,
+				   .execs = { number_of(j, "execve"), number_of(j, "execveat") } },
+			   &j->app->diag);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	j->captures = true;
+	for (u64 nr = 0; nr < CAPTURE_CALLS && !err; nr++) {
+		bool shown = !j->set.any || j->set.has[nr];
+		const struct syscall *call = shown ? syscall_table_at(j->table, nr) : NULL;
+		if (call)
+			err = capture_add_call(&j->capture, nr, call);
+	}
+	j->output = (struct live_output){ .add_target = add_target, .add_cpu = add_cpu, .ctx = j };
+	r->live.output = &j->output;
+	o->show.captured = true;
+	return err ? err : add_word(r, "bpf-output", WORD_EVENT);
+}
+
 static int add_syscalls(struct trace_job *j)
 {
+	int opened = open_capture(j);
+	if (opened || j->captures)
+		return opened;
 	static const char *const events[] = { "raw_syscalls:sys_enter", "raw_syscalls:sys_exit" };
 	struct record_opts *r = &j->o->record;
 	int err = 0;
@@ -275,7 +337,8 @@ static int report(struct trace_job *j)
 static int begin(void *ctx)
 {
 	struct trace_job *j = ctx;
-	return live_run_start(&j->live, &j->trace.sink);
+	int err = j->captures ? capture_start(&j->capture, &j->app->diag) : 0;
+	return err ? err : live_run_start(&j->live, &j->trace.sink);
 }
 
 static int open_sink(struct trace_job *j, struct source *src)
@@ -285,6 +348,21 @@ static int open_sink(struct trace_job *j, struct source *src)
 	o->show.colour = app_colours(j->app);
 	o->show.names = j->names;
 	return call_trace_init(&j->trace, &o->show, src, j->table, &j->app->out);
+}
+
+/* What was not seen or not kept. */
+static void report_capture(struct trace_job *j)
+{
+	u64 missed = j->captures ? capture_missed(&j->capture) : 0;
+	u64 dropped = j->trace.nr_dropped;
+	if (missed)
+		diag_warn(&j->app->diag, "%llu %s not traced: more than %d at once",
+			  (unsigned long long)missed,
+			  str_plural(missed, "thread was", "threads were"), CAPTURE_TASKS);
+	if (dropped)
+		diag_warn(&j->app->diag,
+			  "%llu %s shown without all strings: too many at once to keep",
+			  (unsigned long long)dropped, str_plural(dropped, "call is", "calls are"));
 }
 
 static int trace_live(struct trace_job *j, int argc, char **argv)
@@ -323,6 +401,7 @@ static int trace_live(struct trace_job *j, int argc, char **argv)
 	app->json = json;
 	err = live_run_end(&j->live);
 	diag_join(&app->diag, &j->live.diag);
+	report_capture(j);
 	if (err == -ESRCH) /* it never began, and it was said why */
 		return status;
 	if (!err)
@@ -421,6 +500,9 @@ static void job_done(struct trace_job *j)
 		live_run_close(&j->live);
 	if (j->src)
 		j->src->ops->close(j->src);
+	if (j->captures)
+		capture_close(&j->capture);
+	sysroot_close(&j->root);
 	syscall_table_close(j->table);
 	tracing_close(&j->tracing);
 	strbuf_done(&j->filter);
@@ -430,7 +512,7 @@ static void job_done(struct trace_job *j)
 static int trace_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct trace_opts *o = opts;
-	struct trace_job j = { .app = app, .o = o, .out_fd = -1 };
+	struct trace_job j = { .app = app, .o = o, .out_fd = -1, .root.dir_fd = -1 };
 	strbuf_init(&j.filter);
 	arena_init(&j.arena);
 	int status = check_options(&j, argc);
@@ -455,6 +537,12 @@ static int record_calls(struct app *app, void *opts, int argc, char **argv)
 	return record_run_preset(app, o,
 				 &(struct record_preset){ .events = events, .system_wide = !argc },
 				 argc, argv);
+}
+
+static void set_defaults(void *opts)
+{
+	struct trace_opts *o = opts;
+	o->string_limit = 32;
 }
 
 /* clang-format off */
@@ -482,6 +570,8 @@ static const struct opt trace_rows[] = {
 	OPT_FLAG('T', "time", struct trace_opts, show.full_time, "Times as the clock has them, not from the first event on"),
 	OPT_FLAG(0, "show-zeros", struct trace_opts, show.zeros, "Show arguments of 0 too"),
 	OPT_FLAG(0, "no-comm", struct trace_opts, no_tasks, "Do not show who it was"),
+	OPT_UINT(0, "string-limit", struct trace_opts, string_limit, "BYTES", "Show so much of buffers that are read and written; names of files are shown in full (32)"),
+	OPT_FLAG(0, "no-strings", struct trace_opts, no_strings, "Show pointers: no BPF program copies what they point to"),
 	OPT_UINT(0, "max-stack", struct trace_opts, show.max_stack, "N", "Show only N frames of call chains"),
 	OPT_FLAG('s', "summary", struct trace_opts, summary, "Only a table at the end: calls, errors, times"),
 	OPT_FLAG('S', "with-summary", struct trace_opts, with_summary, "Lines, and the table at the end"),
@@ -549,12 +639,14 @@ const struct command command_trace = {
 		 "object "
 		 "per line, and a last one with the number of events and of lost records; the "
 		 "command's "
-		 "own output goes to standard error.\nStrings that arguments point to are not "
-		 "shown. Calls of 32-bit programs are named by the table of 64-bit ones, whose "
-		 "numbers are others.",
+		 "own output goes to standard error.\nStrings, buffers and structures that "
+		 "arguments point to are copied by BPF programs (they need root, or CAP_BPF and "
+		 "CAP_PERFMON); without them, with -G and in recordings pointers are shown. "
+		 "Calls of 32-bit programs are shown by their number, as syscall32_4.",
 	.examples = examples,
 	.opts = trace_rows,
 	.opts_size = sizeof(struct trace_opts),
+	.defaults = set_defaults,
 	.subs = subs,
 	.run = trace_run,
 };

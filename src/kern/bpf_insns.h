@@ -1,4 +1,4 @@
-/* BPF instructions by hand, for the two small programs of this folder. */
+/* BPF instructions by hand, for the small programs that no compiler makes. */
 #pragma once
 
 #include <linux/bpf.h>
@@ -9,9 +9,11 @@ enum {
 	R2 = BPF_REG_2,
 	R3 = BPF_REG_3,
 	R4 = BPF_REG_4,
+	R5 = BPF_REG_5,
 	R6 = BPF_REG_6,
 	R7 = BPF_REG_7,
 	R8 = BPF_REG_8,
+	R9 = BPF_REG_9,
 	R10 = BPF_REG_10,
 };
 
