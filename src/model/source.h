@@ -114,6 +114,11 @@ struct source {
 	const struct source_ops *ops;
 	struct catalog catalog;
 	unsigned workers; /* for what prepare() does; 0: one for each CPU */
+	/*
+	 * Only samples of these times are wanted, both included; until 0: to the end. Set before prepare(). With NEED_ORDER a source that knows
+	 * where they are does not decode the others; it may deliver them all the same.
+	 */
+	u64 from_ns, until_ns;
 };
 
 static inline struct source_facts source_facts(const struct source *s)

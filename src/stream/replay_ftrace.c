@@ -196,6 +196,8 @@ int replay_ftrace_prepare(struct source *src, unsigned needs, struct diag *d)
 	for (u32 i = 0; i < r->nr_parts && !r->prepared && !r->samples && !err; i++)
 		err = prepare_part(&r->parts[i]);
 	r->prepared = !err;
+	if (!err && !r->rounds)
+		replay_ftrace_choose_times(r);
 	for (u32 i = 0; i < r->nr_parts && !err && needs & NEED_COMM; i++)
 		if (!r->parts[i].comm_ids)
 			err = replay_ftrace_name_tasks(&r->parts[i]);

@@ -258,6 +258,8 @@ void replay_ftrace_close(struct source *src);
 void replay_ftrace_describe(const struct source *s, struct source_facts *ret);
 const char *replay_ftrace_symbol(struct source *s, u32 buffer, u64 addr, u64 *offset);
 const char *replay_ftrace_task_name(struct source *s, u32 buffer, s32 pid);
+/* Of a recording that is prepared: which times the source is asked for. */
+void replay_ftrace_choose_times(struct replay *r);
 int replay_ftrace_shard_open(struct source *src, struct shard *sh) must_check;
 void replay_ftrace_shard_close(struct source *src, struct shard *sh);
 int replay_ftrace_next_block(struct source *src, struct shard *sh, u64 *seq) must_check;

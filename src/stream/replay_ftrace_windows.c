@@ -93,6 +93,23 @@ static int page_time(struct replay *r, struct lane *l, u32 page, u64 *ret)
 
 /* ---- the planner ---- */
 
+/* Pages that end before the first time that is wanted are left out, and what follows the last one. */
+void replay_ftrace_choose_times(struct replay *r)
+{
+	const struct source *s = &r->source;
+	bool ours = r->needs & NEED_ORDER && !r->serial;
+	for (u32 i = 0; i < r->nr_lanes; i++)
+		ours &= !r->lanes[i].held; /* to find a page, all before it would be unpacked */
+	r->from = r->plan_time = ours ? s->from_ns : 0;
+	r->limit = ours && s->until_ns && s->until_ns < UINT64_MAX ? s->until_ns + 1 : UINT64_MAX;
+	for (u32 i = 0; i < r->nr_lanes && r->from; i++) {
+		struct lane *l = &r->lanes[i];
+		u64 time;
+		while (l->next < l->nr_pages && !page_time(r, l, l->next, &time) && time < r->from)
+			l->next++;
+	}
+}
+
 static int window_end(struct replay *r, u64 *ret)
 {
 	u64 end = r->limit, time;

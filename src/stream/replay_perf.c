@@ -238,6 +238,32 @@ static int tell_too_much(const struct perf_replay *r, struct diag *d)
 	return err;
 }
 
+/* How many samples are before a time. */
+static size_t stamps_before(const struct stamps *st, u64 time)
+{
+	size_t low = 0, high = st->nr;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (st->at[mid].time < time)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Blocks begin and end where the times that are wanted do. */
+static void choose_stamps(struct perf_replay *r)
+{
+	const struct source *s = &r->source;
+	r->stamps_end = r->stamps.nr;
+	if (!r->has_times)
+		return;
+	if (s->until_ns && s->until_ns < UINT64_MAX)
+		r->stamps_end = stamps_before(&r->stamps, s->until_ns + 1);
+	atomic_store(&r->next, stamps_before(&r->stamps, s->from_ns) / STAMPS_A_BLOCK);
+}
+
 int replay_perf_prepare(struct source *s, unsigned needs, struct diag *d)
 {
 	struct perf_replay *r = replay_of(s);
@@ -258,6 +284,7 @@ int replay_perf_prepare(struct source *s, unsigned needs, struct diag *d)
 		replay_perf_limit_memory(r);
 	if (needs & NEED_ORDER) {
 		err = r->stamps.nr ? 0 : replay_perf_stamp(r);
+		choose_stamps(r);
 		return err == -E2BIG ? tell_too_much(r, d) : err;
 	}
 	if (!r->file.compressed)

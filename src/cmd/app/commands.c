@@ -24,6 +24,7 @@ const struct command *const commands[] = {
 	&command_timechart,
 	&command_timeline,
 	&command_export,
+	&command_sql,
 	&command_diff,
 	&command_evlist,
 	&command_buildid_list,
