@@ -268,6 +268,31 @@ struct profile *profile_live_copy(const struct profile_live *l, const struct pro
 	return NULL;
 }
 
+int profile_live_stacks(const struct profile_live *l,
+			int (*fn)(void *ctx, const struct profile_live_stack *s), void *ctx)
+{
+	const struct profile *p = l->all;
+	u32 comm = 0; /* its word of a group */
+	int err = 0;
+	for (u32 i = 0; i < p->nr_values; i++)
+		if (p->values[i].key == PROFILE_KEY_COMM)
+			comm = 1 + i;
+	for (size_t i = 0; i < p->all.nr && !err; i++) {
+		const struct entry *e = &p->all.entries[i];
+		const u64 *words = &p->all.groups.at[(size_t)e->group * p->stride];
+		struct profile_live_stack s = {
+			.event = (u32)words[0],
+			.comm = comm ? (u32)words[comm] : PROFILE_LIVE_NO_COMM,
+			.leaf = e->leaf,
+			.chain = e->chain,
+			.period = (e->period + LIVE_HALF) >> LIVE_BITS,
+			.count = (e->count + LIVE_HALF) >> LIVE_BITS,
+		};
+		err = fn(ctx, &s);
+	}
+	return err;
+}
+
 int profile_live_hits(const struct profile_live *l,
 		      int (*fn)(void *ctx, u32 event, u32 frame, u64 period, u64 count), void *ctx)
 {

@@ -33,6 +33,20 @@ struct profile *profile_live_copy(const struct profile_live *l, const struct pro
 u64 profile_live_generation(const struct profile_live *l);
 size_t profile_live_entries(const struct profile_live *l);
 
+/* Samples that share event, command and stack. */
+struct profile_live_stack {
+	u32 event;
+	u32 comm; /* catalog.strings id or COMM_UNNAMED; PROFILE_LIVE_NO_COMM: commands are no key */
+	u32 leaf, chain; /* chain CHAIN_NONE: the leaf is all there is */
+	u64 period, count;
+};
+enum { PROFILE_LIVE_NO_COMM = 0 };
+
+/* Calls back for each of them; one may come several times. Ends with the first error. */
+int profile_live_stacks(const struct profile_live *l,
+			int (*fn)(void *ctx, const struct profile_live_stack *s),
+			void *ctx) must_check;
+
 /* Calls back for each place that was hit, several times for one where keys tell its samples apart. Ends with the first error. */
 int profile_live_hits(const struct profile_live *l,
 		      int (*fn)(void *ctx, u32 event, u32 frame, u64 period, u64 count),

@@ -154,6 +154,18 @@ int top_look(struct top *t, bool fade)
 	return 0;
 }
 
+int top_stacks(struct top *t, int (*fn)(void *ctx, const struct profile_live_stack *s), void *ctx)
+{
+	count_samples(t);
+	int err = name_all(t);
+	if (!err)
+		err = profile_live_stacks(t->live, fn, ctx);
+	if (!err)
+		err = profile_live_fade(t->live, 0);
+	t->nr_looks++;
+	return err;
+}
+
 /* ---- text ---- */
 
 void top_events_text(const struct top *t, struct strbuf *to)

@@ -1,6 +1,5 @@
 #include "session/what_page.h"
 
-#include "base/clock.h"
 #include "base/json.h"
 #include "base/num.h"
 #include "session/what_openmetrics.h"
@@ -12,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NS_PER_MS = 1000000, PROCESSES_MAX = 20, HOST_SIZE = 65 };
+enum { NS_PER_MS = 1000000, HOST_SIZE = 65 };
 
 /* ---- pages ---- */
 
@@ -29,7 +28,7 @@ static int main_page(void *ctx, const struct http_request *q, struct strbuf *to)
 	json_begin(&j, &about, JSON_COMPACT);
 	json_object(&j);
 	json_put_str(&j, "host", host);
-	json_put_u64(&j, "delay_ms", p->delay_ns / NS_PER_MS);
+	json_put_u64(&j, "delay_ms", p->tasks.delay_ns / NS_PER_MS);
 	json_object_end(&j);
 	int err = json_end(&j);
 	if (!err)
@@ -80,25 +79,6 @@ static void put_rows(const struct what_engine *w, u64 since_ms, struct json *j)
 	json_array_end(j);
 }
 
-static void put_processes(const struct what_page *p, struct json *j)
-{
-	struct what_process list[PROCESSES_MAX];
-	size_t nr = p->top ? what_top_list(p->top, list, PROCESSES_MAX) : 0;
-	json_key(j, "processes");
-	json_array(j);
-	for (size_t i = 0; i < nr; i++) {
-		const char state[] = { list[i].task->state, 0 };
-		json_object(j);
-		json_put_s64(j, "pid", list[i].task->pid);
-		json_put_str(j, "state", state);
-		json_put_double(j, "cpu", list[i].cpu_percent);
-		json_put_u64(j, "memory", list[i].task->rss_pages * (u64)sysconf(_SC_PAGESIZE));
-		json_put_str(j, "command", list[i].task->comm);
-		json_object_end(j);
-	}
-	json_array_end(j);
-}
-
 static int number_of(const struct http_request *q, const char *name, u64 fallback, u64 *ret)
 {
 	const char *text = http_argument(q, name);
@@ -116,7 +96,6 @@ static int data_page(void *ctx, const struct http_request *q, struct strbuf *to)
 	bool none = !known || !strcmp(known, "-1");
 	if (number_of(q, "since", 0, &since) || (!none && num_parse_u64(known, 10, &generation)))
 		return -EINVAL;
-	p->asked_ns = clock_monotonic_ns();
 	bool same = generation == p->what->generation;
 	json_begin(&j, to, JSON_COMPACT);
 	json_object(&j);
@@ -124,7 +103,7 @@ static int data_page(void *ctx, const struct http_request *q, struct strbuf *to)
 	if (!same)
 		put_columns(p->what, &j);
 	put_rows(p->what, same ? since : 0, &j);
-	put_processes(p, &j);
+	what_watch_json(&p->tasks, &j);
 	json_object_end(&j);
 	return json_end(&j);
 }
@@ -143,25 +122,3 @@ const struct http_route what_page_routes[] = {
 	{ "/metrics", "application/openmetrics-text; version=1.0.0; charset=utf-8", metrics_page },
 	{ 0 },
 };
-
-/* ---- processes ---- */
-
-int what_page_read(struct what_page *p)
-{
-	enum { LOOKING_SECONDS = 10 };
-	u64 idle = u64_less(clock_monotonic_ns(), p->asked_ns);
-	if (!p->asked_ns || idle > LOOKING_SECONDS * NS_PER_SEC + 2 * p->delay_ns) {
-		what_page_done(p);
-		return 0;
-	}
-	if (p->top)
-		return what_top_read(p->top);
-	p->top = what_top_new(p->what->root);
-	return p->top ? 0 : -errno;
-}
-
-void what_page_done(struct what_page *p)
-{
-	what_top_free(p->top);
-	p->top = NULL;
-}

@@ -12,14 +12,8 @@ enum { WHAT_PAGE_ROWS = 3600 }; /* that a page can go back */
 
 struct what_page {
 	const struct what_engine *what;
-	u64 delay_ns;
-	struct what_top *top; /* NULL: nobody has asked yet */
-	u64 asked_ns; /* CLOCK_MONOTONIC of the last request; 0: there was none */
+	struct what_watch tasks; /* to be read after each what_read(), and done with at the end */
 };
 
 /* For http_opts: their ctx is a struct what_page. */
 extern const struct http_route what_page_routes[];
-
-/* After each what_read(): processes, if somebody looks at them. 0 or negative errno. */
-int what_page_read(struct what_page *p) must_check;
-void what_page_done(struct what_page *p);

@@ -96,3 +96,46 @@ const struct series_process *what_top_process(const struct what_top *t)
 {
 	return &t->most;
 }
+
+/* ---- a page ---- */
+
+void what_watch_json(struct what_watch *w, struct json *j)
+{
+	enum { PROCESSES_MAX = 20 };
+	struct what_process list[PROCESSES_MAX];
+	w->asked_ns = clock_monotonic_ns();
+	size_t nr = w->top ? what_top_list(w->top, list, PROCESSES_MAX) : 0;
+	json_key(j, "processes");
+	json_array(j);
+	for (size_t i = 0; i < nr; i++) {
+		const char state[] = { list[i].task->state, 0 };
+		json_object(j);
+		json_put_s64(j, "pid", list[i].task->pid);
+		json_put_str(j, "state", state);
+		json_put_double(j, "cpu", list[i].cpu_percent);
+		json_put_u64(j, "memory", list[i].task->rss_pages * (u64)sysconf(_SC_PAGESIZE));
+		json_put_str(j, "command", list[i].task->comm);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+int what_watch_read(struct what_watch *w)
+{
+	enum { LOOKING_SECONDS = 10 };
+	u64 idle = u64_less(clock_monotonic_ns(), w->asked_ns);
+	if (!w->asked_ns || idle > LOOKING_SECONDS * NS_PER_SEC + 2 * w->delay_ns) {
+		what_watch_done(w);
+		return 0;
+	}
+	if (w->top)
+		return what_top_read(w->top);
+	w->top = what_top_new(w->root);
+	return w->top ? 0 : -errno;
+}
+
+void what_watch_done(struct what_watch *w)
+{
+	what_top_free(w->top);
+	w->top = NULL;
+}

@@ -1,6 +1,7 @@
 /* The process that used most CPU time between two readings: what `what --top-process` shows at the end of a line. */
 #pragma once
 
+#include "base/json.h"
 #include "kern/sysroot.h"
 #include "model/task.h"
 #include "view/series_lines.h"
@@ -20,3 +21,17 @@ int what_top_read(struct what_top *t) must_check;
 /* Those that used most, at most `max`, in that order. Their number. */
 size_t what_top_list(const struct what_top *t, struct what_process *to, size_t max);
 const struct series_process *what_top_process(const struct what_top *t);
+
+/* The same for a page: processes are read only while somebody asks for them. */
+struct what_watch {
+	const struct sysroot *root;
+	u64 delay_ns; /* between two readings */
+	struct what_top *top; /* NULL: nobody has asked yet, or for long */
+	u64 asked_ns; /* CLOCK_MONOTONIC of the last time; 0: there was none */
+};
+
+/* Member "processes" of an object that is open: the busiest. Somebody has asked. */
+void what_watch_json(struct what_watch *w, struct json *j);
+/* Once an interval. 0 or negative errno. */
+int what_watch_read(struct what_watch *w) must_check;
+void what_watch_done(struct what_watch *w);

@@ -27,6 +27,16 @@ like "$err" "unexpected argument 'true'" "with a reason"
 exits 129 "a group that is read as one is refused" "$SONDE" top -e '{cpu-clock,task-clock}:S' --updates 1
 like "$err" 'cannot be shown live' "with a reason"
 
+# ---- --listen: the page is tests/browser/top.t
+exits 129 "--listen prints nothing" "$SONDE" top --listen 127.0.0.1:0 --stdio
+exits 129 "nor JSON" "$SONDE" top --listen 127.0.0.1:0 --json
+exits 129 "and has its own table" "$SONDE" top --listen 127.0.0.1:0 -s comm
+like "$err" 'the page has a table of its own' "which is said"
+exits 129 "a token without --listen" "$SONDE" top --token-file token
+exits 1 "other machines cannot reach it" "$SONDE" top --listen 0.0.0.0:0 -e cpu-clock -p $spin
+like "$err" 'only on loopback|libmicrohttpd' "with a reason"
+exits 1 "a token file that is not there" "$SONDE" top --listen 127.0.0.1:0 --token-file nowhere -e cpu-clock -p $spin
+
 # ---- JSON: fading, zeroing, filters
 top_json() { "$SONDE" top --json -e cpu-clock -F 999 -d 0.5 "$@" 2>json.err; }
 top_json --updates 4 -p $spin -n >fading.json

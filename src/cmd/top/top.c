@@ -3,11 +3,13 @@
 #include "cmd/app/choose_opts.h"
 #include "cmd/app/commands.h"
 #include "cmd/app/opt_rows.h"
+#include "cmd/app/serve.h"
 #include "cmd/record/record.h"
 #include "cmd/report/report.h"
 #include "base/clock.h"
 #include "session/output.h"
-#include "session/top.h"
+#include "session/command_run.h"
+#include "session/top_page.h"
 #include "stream/rounds.h"
 #include "view/tui_screen.h"
 
@@ -25,6 +27,7 @@ struct top_cmd_opts {
 	struct top_opts top;
 	const char *delay;
 	const char *keep;
+	const char *listen, *token_file;
 	u64 entries;
 	const char *ignored;
 	bool accepted;
@@ -37,6 +40,8 @@ struct top_call {
 	struct record_call record;
 	struct report report;
 	struct top top;
+	struct top_page page; /* with --listen */
+	struct app_serve serve;
 	const char *words[1024];
 	struct strbuf sort, target;
 };
@@ -99,6 +104,15 @@ static int check_options(struct top_call *c)
 		return app_usage(app, "-d: invalid time '%s' (expected e.g. 2 or 500ms)", o->delay);
 	if (o->keep && (clock_parse(o->keep, &o->top.keep_ns) || !o->top.keep_ns))
 		return app_usage(app, "--keep: invalid time '%s' (expected e.g. 30s)", o->keep);
+	if (o->token_file && !o->listen)
+		return app_usage(app, "--token-file needs --listen");
+	if (o->listen && (app->json || o->top.updates || o->report.stdio))
+		return app_usage(app, "--listen serves a page: no --json, --updates or --stdio");
+	if (o->listen && (o->report.sort.items.nr || o->report.fields || o->report.hierarchy ||
+			  o->report.dsos || o->report.symbols_only || o->report.ignore_callees))
+		return app_usage(app, "--listen: the page has a table of its own: no --sort, "
+				      "--fields, --hierarchy, --dsos, --symbols or "
+				      "--ignore-callees");
 	if (o->record.live.no_samples)
 		return app_usage(app, "nothing to show without samples");
 	return report_check(app, &c->report);
@@ -188,10 +202,32 @@ static int annotate_row(void *ctx, const struct annotate_given *given, const str
 	return annotate_browse_given(c->app, given, &c->o->report.symbols, f, event, why);
 }
 
+/* Until Ctrl-C. */
+static int serve(struct top_call *c)
+{
+	struct command_run run = COMMAND_RUN_NONE;
+	const struct app_serve_opts so = { .address = c->o->listen,
+					   .token_file = c->o->token_file,
+					   .routes = top_page_routes,
+					   .ctx = &c->page };
+	int err = command_run_open(&run, &(struct command_run_opts){ .hangup = true });
+	if (!err)
+		err = top_page_open(&c->page, &c->top, &c->record.s.root, run.loop);
+	if (!err)
+		err = app_serve(c->app, &c->serve, run.loop, &so);
+	if (!err)
+		err = command_run_wait(&run);
+	app_serve_end(&c->serve);
+	command_run_close(&run);
+	if (c->page.top)
+		top_page_close(&c->page);
+	return err;
+}
+
 static bool wants_browser(const struct top_call *c)
 {
 	const struct report_opts *o = &c->o->report;
-	return !o->stdio && !c->app->json && !c->o->top.updates && !o->hierarchy &&
+	return !o->stdio && !c->o->listen && !c->app->json && !c->o->top.updates && !o->hierarchy &&
 	       o->graph.form <= TEXT_TREE_FRACTAL && app_may_draw(c->app) && tui_possible();
 }
 
@@ -212,7 +248,7 @@ static int show(struct top_call *c, bool browser)
 	app_say(c->app); /* what we settled for, before anything is drawn */
 	int err = top_begin(&c->top, browser);
 	if (!err)
-		err = browser ? top_browse(&c->top) : top_print(&c->top);
+		err = c->o->listen ? serve(c) : browser ? top_browse(&c->top) : top_print(&c->top);
 	return err;
 }
 
@@ -279,6 +315,13 @@ static int top_run(struct app *app, void *opts, int argc, char **argv)
 	if ((rec->graph || rec->call_graph) && !app->dialect->records_as_perf && !rec->freq &&
 	    !rec->live.period)
 		rec->freq = "999";
+	/* A page is a flame graph of commands; it may be left open for hours. */
+	if (o->listen) {
+		rec->graph |= !rec->call_graph;
+		o->report.usual_sort = "comm,dso,symbol";
+		if (!rec->freq && !rec->live.period)
+			rec->freq = "99";
+	}
 	rec->live.sample_time = 1;
 	rec->quiet = true;
 	strbuf_init(&c->sort);
@@ -348,6 +391,8 @@ static const struct opt top_rows[] = {
 	OPT_FLAG(0, "stdio", struct top_cmd_opts, report.stdio, "Plain text, one table per update (default without a terminal)"),
 	OPT_FLAG(0, "tui", struct top_cmd_opts, report.tui, "Use the terminal browser if available (default)"),
 	OPT_UINT(0, "updates", struct top_cmd_opts, top.updates, "N", "Print N updates as text or JSON and leave"),
+	OPT_STR(0, "listen", struct top_cmd_opts, listen, "ADDRESS", "Serve a page on loopback (127.0.0.1:9435) instead of printing: samples over time, flame graph and functions of any part of it, processes; with call graphs, at 99 samples per second; the URL is printed"),
+	OPT_STR(0, "token-file", struct top_cmd_opts, token_file, "FILE", "The token that requests have to carry, instead of a random one"),
 	OPT_STR(0, "keep", struct top_cmd_opts, keep, "TIME", "How much key p of the browser can write as a perf.data (30s)"),
 	OPT_STR('m', "mmap-pages", struct top_cmd_opts, record.ring, "PAGES", "Ring buffer size per CPU: pages, or a size like 4M (512K)"),
 	OPT_FLAG(0, "all-cgroups", struct top_cmd_opts, record.live.all_cgroups, "Know the cgroup of every sample (--sort cgroup)"),
@@ -370,6 +415,7 @@ static const struct opt_example top_examples[] = {
 	{ "top -F 99 -s comm,dso", "programs and libraries, at little cost" },
 	{ "top -e sched:sched_switch -s comm", "who is switched away from the CPU" },
 	{ "top --stdio --updates 3 -d 1 -E 5", "three tables of five rows, one a second" },
+	{ "top --listen 127.0.0.1:9435", "a live flame graph in a browser" },
 	{ "top --json --updates 1 -p 1234", "one update for a program" },
 	{ 0 },
 };

@@ -4,7 +4,7 @@
 #include "base/loop.h"
 #include "cmd/app/app.h"
 #include "cmd/app/commands.h"
-#include "session/http.h"
+#include "cmd/app/serve.h"
 #include "session/what.h"
 #include "session/what_openmetrics.h"
 #include "session/what_page.h"
@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RAW_WORDS = 1, WORDS_MAX = 2, ROWS_KEPT = 4, TOKEN_SIZE = 4096 };
+enum { RAW_WORDS = 1, WORDS_MAX = 2, ROWS_KEPT = 4 };
 
 struct what_opts {
 	VEC(const char *) groups; /* in the order of the options */
@@ -206,7 +206,7 @@ struct what_session {
 	struct what_push *push; /* with --push */
 	bool last; /* nothing is read any more: what waits is pushed */
 	const char *file; /* to be replayed; NULL: live */
-	char token[TOKEN_SIZE]; /* of --listen, as long as it serves */
+	struct app_serve serve; /* with --listen */
 	struct series_lines lines;
 	u64 delay_ns, count; /* count 0: until a signal */
 	u64 shown;
@@ -389,7 +389,7 @@ static int on_timer(void *ctx, u64 times)
 	if (!s->o->listen)
 		return show(s);
 	s->shown++;
-	err = what_page_read(&s->page);
+	err = what_watch_read(&s->page.tasks);
 	return err ? err : s->count && s->shown >= s->count;
 }
 
@@ -433,40 +433,14 @@ static int on_signal(void *ctx, u64 signo)
 
 /* ---- --listen ---- */
 
-/* The first line of the file that a scraper reads, too. */
-static int read_token(struct what_session *s)
+static int serve(struct what_session *s, struct loop *l)
 {
-	char *to = s->token;
-	struct diag *d = &s->app->diag;
-	const char *path = s->o->token_file;
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, to, TOKEN_SIZE - 1);
-	if (n < 0)
-		return diag_error(d, -errno, "cannot read '%s': %s", path, strerror(errno));
-	to[n] = 0;
-	to[strcspn(to, "\r\n")] = 0;
-	return *to ? 0 : diag_error(d, -EINVAL, "no token in '%s'", path);
-}
-
-static int serve(struct what_session *s, struct loop *l, struct http **ret)
-{
-	if (!s->o->listen)
-		return 0;
-	int err = s->o->token_file ? read_token(s) : 0;
-	struct http_opts o = { .address = s->o->listen,
-			       .token = s->o->token_file ? s->token : NULL,
-			       .routes = what_page_routes,
-			       .ctx = &s->page };
-	if (!err)
-		err = http_open(ret, l, &o, &s->app->diag);
-	if (err)
-		return err;
-	strbuf_printf(&s->app->err, "serving %s\n", http_url(*ret));
-	if (getenv("SSH_CONNECTION"))
-		strbuf_printf(
-			&s->app->err,
-			"hint: from elsewhere: ssh -L PORT:127.0.0.1:PORT, with the port above\n");
-	return app_flush(s->app);
+	return !s->o->listen ? 0
+			     : app_serve(s->app, &s->serve, l,
+					 &(struct app_serve_opts){ .address = s->o->listen,
+								   .token_file = s->o->token_file,
+								   .routes = what_page_routes,
+								   .ctx = &s->page });
 }
 
 /* What is lost is an error at the end, not on the way. */
@@ -499,7 +473,6 @@ static int report_push(struct what_session *s)
 
 static int run_loop(struct what_session *s, loop_fn fn)
 {
-	struct http *http = NULL;
 	struct loop *l = loop_new();
 	if (!l)
 		return -errno;
@@ -509,7 +482,7 @@ static int run_loop(struct what_session *s, loop_fn fn)
 	if (!err)
 		err = loop_add_timer(l, s->delay_ns, s->delay_ns, fn, s, NULL);
 	if (!err)
-		err = serve(s, l, &http);
+		err = serve(s, l);
 	if (!err && s->o->push && !(s->push = what_push_open(l, s->o->push, &s->app->diag)))
 		err = -errno;
 	if (!err)
@@ -518,8 +491,8 @@ static int run_loop(struct what_session *s, loop_fn fn)
 		err = report_push(s);
 	what_push_close(s->push);
 	s->push = NULL;
-	http_close(http);
-	what_page_done(&s->page);
+	app_serve_end(&s->serve);
+	what_watch_done(&s->page.tasks);
 	loop_free(l);
 	return err;
 }
@@ -798,7 +771,8 @@ static int what_run(struct app *app, void *opts, int argc, char **argv)
 						 .dated = o->dated };
 		err = sysroot_open(&s.root, NULL);
 		what_init(&s.what, &s.root, o->listen ? WHAT_PAGE_ROWS : ROWS_KEPT);
-		s.page = (struct what_page){ .what = &s.what, .delay_ns = s.delay_ns };
+		s.page = (struct what_page){ .what = &s.what,
+					     .tasks = { .root = &s.root, .delay_ns = s.delay_ns } };
 		if (!err)
 			err = o->raw	       ? run_raw(&s)
 			      : s.file	       ? replay(&s)
