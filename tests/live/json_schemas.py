@@ -77,6 +77,8 @@ CASES = [
     ("probe-line", "value", "probe -s TREE -x SONDE -L workload_usdt"),
     ("probe-audit", "value", "probe --audit"),
     ("bench-probe", "value", "bench probe -t 0.05"),
+    ("bench", "value", "bench --repeat 2 syscall basic -l 1000"),
+    ("bench", "value", "bench mem memcpy -s 4KB"),
     ("bench-probe-list", "value", "bench probe --list"),
     ("kallsyms", "value", "kallsyms vfs_read"),
     ("inspect", "value", "inspect init_task.tasks"),
