@@ -76,18 +76,21 @@ static int next_word(struct probe_parse *p, u32 *at, struct word *w)
 		return 0;
 	if (alloc_word(p, strlen(t + i), &chars, &plain, &from))
 		return -ENOMEM;
+	bool is_text = false; /* \"abc": the kernel's, with its quotes */
 	for (char quote = 0; t[i] && (quote || !isspace((u8)t[i])); i++) {
-		if (quote ? t[i] == quote : t[i] == '\'' || t[i] == '"') {
+		is_text |= t[i] == '"' && n && chars[n - 1] == '\\' && !plain[n - 1];
+		if (!is_text && (quote ? t[i] == quote : t[i] == '\'' || t[i] == '"')) {
 			quote = quote ? 0 : t[i];
 			if (quote && !strchr(t + i + 1, quote))
 				return fail_at(p, i, i + 1, "the quote is never closed");
 			continue;
 		}
 		/* A backslash at the start of a value is the kernel's: \5. */
-		bool escape = t[i] == '\\' && t[i + 1] && n && chars[n - 1] != '=';
+		bool starts = !n || chars[n - 1] == '=', value = t[i] == '\\' && starts;
+		bool escape = t[i] == '\\' && t[i + 1] && !starts && !is_text;
 		i += escape;
 		chars[n] = t[i];
-		plain[n] = !escape && !quote;
+		plain[n] = !escape && !quote && !value && !is_text;
 		from[n++] = i - escape;
 	}
 	chars[n] = '\0';
@@ -299,18 +302,20 @@ static int parse_point(struct probe_parse *p, const struct word *w)
 {
 	struct probe_request *r = p->r;
 	u32 at = 0, mark;
-	if (!strncmp(w->chars, "t:", 2) && w->len > 2 && w->chars[2] != ':') {
-		r->form = PROBE_TRACEPOINT;
-		r->name = copy(p, w, 2, w->len);
-		r->function_span = span_of(w, 2, w->len);
-		return 0;
-	}
 	int err = parse_event(p, w, &at);
 	if (err)
 		return err;
 	if (at == w->len)
 		return fail_word(p, w, at, at,
 				 "expected a function, a file and line, or an address");
+	/* t:12 is a line of t. */
+	if (!strncmp(w->chars + at, "t:", 2) && w->len > at + 2 && w->chars[at + 2] != ':' &&
+	    !isdigit((u8)w->chars[at + 2])) {
+		r->form = PROBE_TRACEPOINT;
+		r->name = copy(p, w, at + 2, w->len);
+		r->function_span = span_of(w, at + 2, w->len);
+		return 0;
+	}
 	if (is_usdt(w, at))
 		return parse_usdt(p, w, at);
 	if (w->chars[at] == '0' && (w->chars[at + 1] | 0x20) == 'x') {

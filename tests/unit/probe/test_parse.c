@@ -108,6 +108,8 @@ static void test_points(void)
 	parses("'ns::f(int, char)' a", "function ns::f(int, char) | name a");
 	parses("ns::f:3", "function ns::f line 3");
 	parses("t:sched_switch prev", "tracepoint sched_switch | name prev");
+	parses("g:sw=t:sched_switch next", "g:sw=tracepoint sched_switch | name next");
+	parses("t:3", "function t line 3");
 	parses("%sdt_libc:setjmp", "usdt libc/ setjmp");
 	parses("sdt_qt:entry", "usdt qt/ entry");
 	parses("f:12 x", "function f line 12 | name x");
@@ -125,6 +127,7 @@ static void test_args(void)
 	       "function f | fetch %di | fetch $stack2 | fetch @jiffies+8 | fetch +8(%si) as u64 | "
 	       "fetch \\5 | fetch $comm");
 	parses("f n=\\5", "function f | n=fetch \\5");
+	parses("f s=\\\"a:b\" c", "function f | s=fetch \\\"a:b\" | name c");
 	parses("f $vars", "function f | vars");
 	parses("f $params $arg* $locals", "function f | params | params | locals");
 	parses("f%return $retval->a:x64", "function f return | retval -> a as x64");
