@@ -1,4 +1,5 @@
 /* Source lines with those that can be probed, for -L. */
+#include "event/closest.h"
 #include "probe/find_dwarf.h"
 #include "probe/lazy.h"
 
@@ -92,6 +93,7 @@ struct search {
 	const char *path; /* NULL: not found yet */
 	u32 base; /* what lines of a function count from */
 	u32 start, end; /* of the file */
+	u32 before, after; /* lines with code around those; 0: none */
 	VEC(u32) found;
 	bool failed;
 };
@@ -101,9 +103,15 @@ static int add_line(void *ctx, const char *path, u32 line, u64 addr)
 	struct search *s = ctx;
 	const char *other_path;
 	u32 other;
-	if (path != s->path || line < s->start || line > s->end)
+	if (path != s->path)
 		return 0;
 	if (probe_line_of(s->u, addr, &other_path, &other) && (other != line || other_path != path))
+		return 0;
+	if (line < s->start)
+		s->before = max(s->before, line);
+	if (line > s->end)
+		s->after = s->after ? min(s->after, line) : line;
+	if (line < s->start || line > s->end)
 		return 0;
 	u32 *to = s->found.nr < LINES_MAX ? vec_push(&s->found) : NULL;
 	if (!to)
@@ -233,9 +241,16 @@ static int fill_lines(const struct search *s, const char *text, struct probe_lin
 	return 0;
 }
 
+static int offer_name(void *ctx, const char *name)
+{
+	(void)closest_offer(ctx, name);
+	return 0;
+}
+
 static int nothing_found(const struct debuginfo *info, const struct probe_line_range *r,
 			 const struct search *s, struct diag *d)
 {
+	struct closest near;
 	if (!s->path && dwcode_missing(info->code))
 		return diag_error(d, -ENODATA, "debug information of '%s' is missing: it is in '%s'",
 				  info->path, dwcode_missing(info->code));
@@ -245,10 +260,21 @@ static int nothing_found(const struct debuginfo *info, const struct probe_line_r
 			   r->function ? r->function : r->file, info->path);
 		struct probe_span at = r->function ? r->function_span : r->file_span;
 		diag_span(d, r->text, at.start, at.len);
+		closest_init(&near, r->function ? r->function : "",
+			     r->function ? strlen(r->function) : 0);
+		if (r->function && !dwnames_each(info->names, offer_name, &near) && near.best)
+			diag_hint(d, "did you mean '%s'?", near.best);
 		return -ENOENT;
 	}
-	return diag_error(d, -ENOENT, "none of these lines of %s has code",
-			  r->function ? r->function : r->file);
+	int err = diag_error(d, -ENOENT, "none of these lines of %s has code",
+			     r->function ? r->function : r->file);
+	u32 before = s->before > s->base ? s->before - s->base : 0;
+	u32 after = s->after > s->base ? s->after - s->base : 0;
+	if (before && after)
+		diag_hint(d, "the nearest lines that can be probed are %u and %u", before, after);
+	else if (before || after)
+		diag_hint(d, "the nearest line that can be probed is %u", before ? before : after);
+	return err;
 }
 
 static int show(const struct probe_target *target, const struct probe_line_range *r,
