@@ -184,9 +184,8 @@ static int step_member(struct work *w, const struct probe_step *s, struct args_b
 	}
 	if (pointer != s->arrow)
 		return bad_arg(w, -EINVAL, s->span,
-			       pointer ? "this is a pointer: its members are behind ->"
-				       : "this is not a pointer: its members "
-					 "are behind a dot");
+			       pointer ? "this is a pointer: use '->'"
+				       : "this is not a pointer: use '.'");
 	if (btf_find_member(w->b, type, s->member, &p))
 		return no_member(w, s, type);
 	s64 bytes = (s64)(p.bit_offset / 8);
@@ -535,7 +534,7 @@ static int add_arg(struct work *w, const struct probe_arg *a)
 	return err;
 }
 
-/* A tracepoint's parameters: typedef void (*btf_trace_NAME)(void *, ...). */
+/* A tracepoint's parameters: those of __traceiter_NAME(), with names; or typedef void (*btf_trace_NAME)(void *, ...). */
 static void find_prototype(struct work *w)
 {
 	char name[256];
@@ -545,6 +544,12 @@ static void find_prototype(struct work *w)
 	if (!w->place->is_tracepoint) {
 		if (btf_find_prototype(w->b, w->place->function, &d) == 0)
 			w->proto = d;
+		return;
+	}
+	(void)snprintf(name, sizeof(name), "__traceiter_%s", w->place->function);
+	if (btf_find_prototype(w->b, name, &d) == 0) {
+		w->proto = d;
+		w->skip = 1;
 		return;
 	}
 	(void)snprintf(name, sizeof(name), "btf_trace_%s", w->place->function);
