@@ -360,7 +360,8 @@ int opts_parse_sets(const struct opt_set *sets, size_t nr_sets, bool mixed, int 
 	int words = 1;
 	for (; p.at < argc; p.at++) {
 		char *word = argv[p.at];
-		if (word[0] != '-' || !word[1]) {
+		/* "-:GROUP/EVENT" is a word of the kernel's: no option is called so. */
+		if (word[0] != '-' || !word[1] || word[1] == ':') {
 			if (!mixed)
 				break;
 			continue;

@@ -149,10 +149,14 @@ int probe_list(const struct tracing *t, struct probe_listing *ret)
 		/* dynamic_events has those of the others once more. */
 		for (size_t k = 0; k < all.at.nr && !err; k++) {
 			const struct probe_listed *p = &all.at.at[k];
-			struct probe_listed *slot =
-				probe_listing_find(&l, p->group, p->event) ? NULL : vec_push(&l.at);
+			const struct probe_listed *old = probe_listing_find(&l, p->group, p->event);
+			/* Several places of one event are in one file. */
+			bool again = old && strcmp(old->file, p->file) != 0;
+			struct probe_listed *slot = again ? NULL : vec_push(&l.at);
 			if (slot)
 				*slot = *p;
+			else if (!again)
+				err = -ENOMEM;
 		}
 		vec_free(&all.at);
 	}
@@ -276,8 +280,13 @@ static void explain(const struct tracing *t, const struct probe_def *def, int er
 			  diag_option(d, DIAG_OPT_OFFSETS));
 		break;
 	case -EEXIST:
-		diag_hint(d, "EEXIST: there is a probe of this name with other arguments or "
-			     "elsewhere: -f adds another, -d removes it");
+		if (def->letter == 't')
+			diag_hint(d, "EEXIST: the name is taken, or there is another t: probe on "
+				     "this tracepoint, and the kernel takes one");
+		else
+			diag_hint(d,
+				  "EEXIST: there is a probe of this name with other arguments or "
+				  "elsewhere: -f adds another, -d removes it");
 		break;
 	case -ENOENT:
 		diag_hint(d, def->binary
@@ -293,17 +302,46 @@ static void explain(const struct tracing *t, const struct probe_def *def, int er
 		if (def->binary)
 			diag_hint(d, "EINVAL: uprobes need a regular file on a file system with "
 				     "real pages, and an offset inside of its code");
-		else if (symbol && def->offset == 0 && def->letter == 'p' &&
+		else if (symbol && strchr("pr", def->letter) &&
 			 !in_list(t, "available_filter_functions", symbol))
-			diag_hint(d,
-				  "EINVAL: %s is marked notrace, or on the kernel's blacklist: "
-				  "/sys/kernel/debug/kprobes/blacklist",
-				  symbol);
+			diag_hint(
+				d,
+				"EINVAL: %s is marked notrace, part of the kernel's start or end, "
+				"or on its blacklist: /sys/kernel/debug/kprobes/blacklist",
+				symbol);
 		break;
 	case -EPERM:
 	case -EACCES: diag_hint(d, "probes are for root (CAP_SYS_ADMIN)"); break;
 	default: break;
 	}
+}
+
+/* Whether the kernel's own help has that kind of definition: "	f[:[<group>/][<event>]] <func-name>[%return] [<args>]". */
+static bool has_kind(const struct tracing *t, char letter)
+{
+	const char words[] = { letter, '[', 0 };
+	struct strbuf text;
+	bool found = false;
+	strbuf_init(&text);
+	if (tracing_read(t, "README", &text))
+		found = true; /* nobody can tell: the kernel will */
+	const char *all = strbuf_cstr(&text);
+	for (const char *at = all; !found && (at = strstr(at, words)); at++)
+		found = at > all && isspace((unsigned char)at[-1]);
+	strbuf_done(&text);
+	return found;
+}
+
+static int no_such_kind(char letter, struct diag *d)
+{
+	bool tracepoint = letter == 't';
+	int err = diag_error(d, -ENOTSUP, "this kernel has no %s",
+			     tracepoint ? "probes on tracepoints (t:)" : "fprobe events (f:)");
+	diag_hint(d, "Linux 6.5 and later have them, with CONFIG_FPROBE_EVENTS=y");
+	diag_hint(d, tracepoint ? "events of tracepoints need no probe: sonde list 'SYSTEM:NAME'"
+				: "kprobes are at the same places: sonde probe FUNCTION, "
+				  "FUNCTION%%return");
+	return err;
 }
 
 int probe_define(struct journal *j, const struct tracing *t, const struct probe_def *def,
@@ -327,6 +365,8 @@ int probe_define(struct journal *j, const struct tracing *t, const struct probe_
 				    "is missing");
 		return err;
 	}
+	if (strchr("ft", def->letter) && !has_kind(t, def->letter))
+		return no_such_kind(def->letter, d);
 	if (!undo_line(def, undo, sizeof(undo)))
 		return diag_error(d, -EINVAL, "the definition needs a name: %.1s:GROUP/EVENT ...",
 				  def->raw ? def->raw : "p");
@@ -336,7 +376,8 @@ int probe_define(struct journal *j, const struct tracing *t, const struct probe_
 	int err = line.err ? line.err : journal_add(j, file, line.data, undo, d);
 	/* Where the kernel gave its own reason, that is the one. */
 	size_t nr = d ? d->items.nr : 0;
-	bool told = nr && str_starts(d->items.at[nr - 1].message, "the kernel reports");
+	bool told = nr && str_starts(d->items.at[nr - 1].message, "the kernel reports") &&
+		    !strstr(d->items.at[nr - 1].message, "Failed to register probe event");
 	if (err && err != -ENOMEM && !(told && err == -EINVAL))
 		explain(t, def, err, d);
 	strbuf_done(&line);

@@ -112,10 +112,12 @@ int probe_cmd_list(struct app *app, struct probe_opts *o)
 		json_begin(&j, &app->out, JSON_PRETTY);
 		json_array(&j);
 	}
+	size_t shown = 0;
 	for (size_t i = 0; i < l.at.nr && !err; i++) {
 		const struct probe_listed *p = &l.at.at[i];
 		if (o->list && *o->list && !probe_listed_matches(p, o->list))
 			continue;
+		shown++;
 		strbuf_reset(&place);
 		probe_spots_text(&spots, i, &place);
 		if (app->json)
@@ -127,6 +129,8 @@ int probe_cmd_list(struct app *app, struct probe_opts *o)
 		json_array_end(&j);
 		err = err ? err : json_end(&j);
 	}
+	if (!err && !shown && o->list && *o->list)
+		diag_note(&app->diag, "no probe matches '%s'", o->list);
 	probe_spots_close(&spots);
 	strbuf_done(&place);
 	probe_listing_done(&l);
@@ -140,6 +144,15 @@ static bool is_meant(const struct probe_opts *o, const struct probe_listed *p, c
 	size_t len = o->target.where == PROBE_BINARY ? strlen(o->target.path) : 0;
 	return *p->event && probe_listed_matches(p, pattern) &&
 	       (!len || (!strncmp(p->place, o->target.path, len) && p->place[len] == ':'));
+}
+
+/* With all places of its event: another pattern may mean it, too. */
+static void mark_removed(struct probe_listing *l, const struct probe_listed *p)
+{
+	const char *event = p->event;
+	vec_for_each (&l->at, other)
+		if (!strcmp(other->event, event) && !strcmp(other->group, p->group))
+			other->event = "";
 }
 
 int probe_cmd_delete(struct app *app, struct probe_opts *o)
@@ -162,8 +175,8 @@ int probe_cmd_delete(struct app *app, struct probe_opts *o)
 			else if (!o->quiet)
 				strbuf_printf(&app->err, "Removed event: %s:%s\n", p->group,
 					      p->event);
-			/* Another pattern may mean it too. */
-			p->event = err ? p->event : "";
+			if (!err)
+				mark_removed(&l, p);
 		}
 		if (!hits) {
 			failed = diag_error(&app->diag, -ENOENT, "\"%s\" does not hit any event",
