@@ -428,7 +428,8 @@ static int list_usdt(struct list_state *s, const char *word)
 	}
 	if (err)
 		(void)diag_error(&s->app->diag, err, "cannot read the static probes of '%s': %s",
-				 file ? file : word, strerror(-err));
+				 file ? file : word,
+				 err == -ENOEXEC ? "not an ELF file" : strerror(-err));
 	for (size_t i = 0; i < notes.at.nr && !err; i++) {
 		const struct usdt_note *n = &notes.at.at[i];
 		bool again =
@@ -445,6 +446,9 @@ static int list_usdt(struct list_state *s, const char *word)
 							 .about = *n->args ? n->args : NULL,
 							 .available = true });
 	}
+	if (!err && !notes.at.nr)
+		err = diag_error(&s->app->diag, -ENOENT,
+				 "%s has no static probes (no .note.stapsdt)", strbuf_cstr(&path));
 	usdt_notes_done(&notes);
 	strbuf_done(&name);
 	strbuf_done(&path);
