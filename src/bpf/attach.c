@@ -46,8 +46,12 @@ int attach_failed(const struct attached *a, const struct point *pt, int err, str
 		snprintf(what, sizeof(what), "attach to %s", pt->text);
 		return bpfsys_explain_permission(a->loaded->root, what, d);
 	}
-	diag_error(d, err, "cannot attach to %s: %s", pt->text, strerror(-err));
+	/* The kernel's name for it is about multibyte characters. */
+	diag_error(d, err, "cannot attach to %s: %s", err == -EILSEQ ? probe->text : pt->text,
+		   err == -EILSEQ ? "it is in the middle of an instruction" : strerror(-err));
 	script_span(d, a->loaded->script, probe->span_start, probe->span_len);
+	if (err == -EILSEQ && pt->symbol)
+		diag_hint(d, "where instructions begin: sonde probe --offsets %s", pt->symbol);
 	/* Above 2 Debian's kernels want CAP_SYS_ADMIN for any event of perf. */
 	if (err == -EACCES && a->opener.rights.paranoid > 2)
 		diag_hint(d,

@@ -5,6 +5,7 @@
 #include "bpf/points_impl.h"
 #include "event/probe_elf.h"
 #include "image/usdt_notes.h"
+#include "kern/program_path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -81,8 +82,13 @@ const char *points_find_file(struct arena *a, const char *name, s32 pid)
 		return arena_strdup(a, path);
 	if (strchr(name, '/'))
 		return path_of_process(a, name, pid);
-	bool found =
-		find_in_path(name, path, sizeof(path)) || find_library(name, path, sizeof(path));
+	struct strbuf mapped;
+	strbuf_init(&mapped);
+	bool found = (pid && program_path_mapped(name, pid, "", &mapped) &&
+		      !str_path(path, sizeof(path), "%s", strbuf_cstr(&mapped))) ||
+		     find_in_path(name, path, sizeof(path)) ||
+		     find_library(name, path, sizeof(path));
+	strbuf_done(&mapped);
 	return found ? arena_strdup(a, path) : NULL;
 }
 
@@ -152,14 +158,45 @@ static int explain_file(struct points *p, const struct program_probe *probe, con
 	return points_missing(p, probe, why, d);
 }
 
+/* The kernel accepts it all the same, and the program does something else from then on. */
+static int check_inside(const struct points *p, const struct program_probe *row, const char *path,
+			u64 offset, struct diag *d)
+{
+	struct probe_elf_spot at;
+	int inside = probe_elf_is_inside(path, offset, &at);
+	if (inside <= 0)
+		return inside;
+	int err = diag_error(d, -EILSEQ,
+			     "cannot attach to %s: %s+%llu is in the middle of an instruction",
+			     row->text, at.function, (unsigned long long)at.offset);
+	script_span(d, p->opts.script, row->span_start, row->span_len);
+	diag_hint(d, "instructions begin at +%llu and +%llu", (unsigned long long)at.before,
+		  (unsigned long long)at.after);
+	return err;
+}
+
+static int refuse_return(const struct points *p, const struct program_probe *row, struct diag *d)
+{
+	int err = diag_error(d, -EPERM,
+			     "cannot attach to %s: probes on returns can crash a Go program, which "
+			     "moves its stacks",
+			     row->text);
+	script_span(d, p->opts.script, row->span_start, row->span_len);
+	diag_hint(d, "probe the entry, or the instructions where it returns: sonde probe "
+		     "--offsets lists them");
+	return err;
+}
+
 static int expand_symbol(struct points *p, struct walk *w, struct diag *d)
 {
 	u64 offset;
 	int rc = probe_elf_symbol(w->path, w->row->name, &offset);
-	if (!rc)
-		return add_place(w, w->row->name, offset + w->row->offset, 0);
-	if (rc != -ENOENT)
+	if (!rc && w->row->offset)
+		rc = check_inside(p, w->row, w->path, offset + w->row->offset, d);
+	else if (rc && rc != -ENOENT)
 		return explain_file(p, w->row, w->path, rc, d);
+	if (rc != -ENOENT)
+		return rc ? rc : add_place(w, w->row->name, offset + w->row->offset, 0);
 	char close[256];
 	rc = points_missing(p, w->row, "no such function in the file", d);
 	if (rc && probe_elf_close(w->path, w->row->name, close, sizeof(close)))
@@ -176,12 +213,15 @@ int points_expand_user(struct points *p, u32 i, struct diag *d)
 		return points_missing(p, row, "no such program or library", d);
 	if (row->file)
 		return points_expand_line(p, i, path, d);
+	if (row->provider == PROGRAM_URETPROBE && probe_elf_moves_stacks(path))
+		return refuse_return(p, row, d);
 	struct walk w = { .p = p, .probe = i, .row = row, .path = path, .before = p->at.nr };
 	bool usdt = row->provider == PROGRAM_USDT;
 	if (!usdt && !row->name) {
 		char name[32];
+		int err = check_inside(p, row, path, row->offset, d);
 		snprintf(name, sizeof(name), "0x%llx", (unsigned long long)row->offset);
-		return add_place(&w, name, row->offset, 0);
+		return err ? err : add_place(&w, name, row->offset, 0);
 	}
 	if (!usdt && !row->is_glob)
 		return expand_symbol(p, &w, d);

@@ -96,7 +96,7 @@ static int find_by_name(struct event_resolver *r, struct event_probe *p)
 {
 	struct strbuf file;
 	strbuf_init(&file);
-	int err = program_path(p->binary, 0, r->env->root, &file);
+	int err = program_path(p->binary, r->env->pid, r->env->root, &file);
 	if (!err) {
 		const char *kept = arena_strdup(&r->list->arena, strbuf_cstr(&file));
 		p->binary = kept ? kept : p->binary;
@@ -104,6 +104,18 @@ static int find_by_name(struct event_resolver *r, struct event_probe *p)
 	}
 	strbuf_done(&file);
 	return err == -ENOMEM ? err : 0;
+}
+
+static int no_file(struct event_resolver *r, const struct event_spec *e, const char *binary, int err)
+{
+	(void)resolve_error(r, err, e->name, "cannot read %s: %s", binary, strerror(-err));
+	if (err == -ENOENT && !strchr(binary, '/'))
+		diag_hint(r->diag,
+			  "it is neither here, nor a program in $PATH, nor a library that "
+			  "the loader knows%s",
+			  r->env->pid ? " or the process has mapped"
+				      : "; with -p, libraries that a process has mapped are found");
+	return err;
 }
 
 /* Where the text of a kernel's place begins: after "MODULE:", but "FUNC:12" is a line. */
@@ -129,6 +141,8 @@ int resolve_point(struct event_resolver *r, const struct event_spec *e, struct e
 		if (!p.binary)
 			return -ENOMEM;
 		int err = find_by_name(r, &p);
+		if (!err && access(p.binary, R_OK))
+			err = no_file(r, e, p.binary, -errno);
 		if (err)
 			return err;
 	} else {
@@ -218,6 +232,32 @@ int resolve_kprobe(struct event_resolver *r, const struct event_spec *e)
 	return 0;
 }
 
+/* What the kernel accepts all the same: a changed instruction, and return addresses that a moving stack leaves behind. */
+static int check_place(struct event_resolver *r, const struct event_spec *e,
+		       const struct event_probe *p, bool is_entry)
+{
+	struct probe_elf_spot at;
+	if (e->kind == EVENT_KIND_URETPROBE && probe_elf_moves_stacks(p->binary)) {
+		(void)resolve_error(r, -EPERM, e->event,
+				    "probes on returns can crash %s: it is a Go program, which "
+				    "moves its stacks",
+				    p->binary);
+		diag_hint(r->diag, "'sonde probe -f' adds it all the same");
+		return -EPERM;
+	}
+	int inside = is_entry ? 0 : probe_elf_is_inside(p->binary, p->offset, &at);
+	if (inside <= 0)
+		return inside;
+	(void)resolve_error(r, -EILSEQ, e->event, "%s+%llu is in the middle of an instruction",
+			    at.function, (unsigned long long)at.offset);
+	diag_hint(r->diag,
+		  "instructions begin at +%llu and +%llu; all of them: sonde probe -x %s "
+		  "--offsets %s",
+		  (unsigned long long)at.before, (unsigned long long)at.after, p->binary,
+		  at.function);
+	return -EILSEQ;
+}
+
 /* Fills offset (and semaphore) of the probe from the file; a diag when it is not there. */
 static int find_in_binary(struct event_resolver *r, const struct event_spec *e,
 			  struct event_desc *desc)
@@ -229,11 +269,8 @@ static int find_in_binary(struct event_resolver *r, const struct event_spec *e,
 		if (err)
 			return err;
 	}
-	if (access(p->binary, R_OK) < 0) {
-		int err = -errno;
-		return resolve_error(r, err, e->name, "cannot read %s: %s", p->binary,
-				     strerror(-err));
-	}
+	if (access(p->binary, R_OK) < 0)
+		return no_file(r, e, p->binary, -errno);
 	if (e->kind == EVENT_KIND_USDT) {
 		int err = probe_elf_usdt(p->binary, p->provider, p->symbol, &p->offset,
 					 &p->ref_ctr_offset);
@@ -247,7 +284,7 @@ static int find_in_binary(struct event_resolver *r, const struct event_spec *e,
 	}
 	if (num_parse_u64(p->symbol, 0, &number) == 0 && p->symbol[0] >= '0' && p->symbol[0] <= '9') {
 		p->offset = number + e->number;
-		return 0;
+		return check_place(r, e, p, false);
 	}
 	int err = probe_elf_symbol(p->binary, p->symbol, &p->offset);
 	if (err == -ENOENT) {
@@ -264,7 +301,7 @@ static int find_in_binary(struct event_resolver *r, const struct event_spec *e,
 		return resolve_error(r, err, e->name, "cannot read the symbols of %s: %s",
 				     p->binary, strerror(-err));
 	p->offset += e->number;
-	return 0;
+	return check_place(r, e, p, !e->number);
 }
 
 int resolve_binary(struct event_resolver *r, const struct event_spec *e, struct event_desc *desc)

@@ -8,12 +8,16 @@
 #include "image/buildid.h"
 #include "image/debugfile.h"
 #include "image/demangle.h"
+#include "image/disasm.h"
 #include "image/elf.h"
 #include "image/usdt_notes.h"
 
 #include <elf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+
+enum { CODE_MAX = 1 << 20 };
 
 /* Whether a person's spelling means this symbol: the name without parameters, or with them. */
 static bool means(const char *mangled, const char *wanted)
@@ -57,30 +61,145 @@ static bool find_symbol(const struct elfimg *const *images, size_t nr, const cha
 	return false;
 }
 
-int probe_elf_symbol(const char *path, const char *symbol, u64 *offset)
+/* A file and what else has symbols of it. */
+struct tables {
+	struct elfimg own, debug, mini;
+	bool has_debug, has_mini;
+	const struct elfimg *images[3];
+	size_t nr;
+};
+
+static int tables_open(struct tables *t, const char *path)
 {
-	struct elfimg e, debug, mini;
-	int err = elfimg_open(&e, path, NULL);
+	int err = elfimg_open(&t->own, path, NULL);
 	if (err < 0)
 		return err;
-	const struct elfimg *images[3] = { &e };
-	size_t nr = 1;
 	struct buildid id = { 0 };
-	(void)!buildid_of_image(&e, &id);
+	(void)!buildid_of_image(&t->own, &id);
 	const struct debugfile_where where = { 0 };
-	bool have_debug = debugfile_open(&where, path, &e, &id, &debug) == 0;
-	if (have_debug)
-		images[nr++] = &debug;
-	bool have_mini = debugfile_open_mini(&e, &mini) == 0;
-	if (have_mini)
-		images[nr++] = &mini;
-	err = find_symbol(images, nr, symbol, offset) ? 0 : -ENOENT;
-	if (have_mini)
-		elfimg_close(&mini);
-	if (have_debug)
-		elfimg_close(&debug);
-	elfimg_close(&e);
+	t->nr = 0;
+	t->images[t->nr++] = &t->own;
+	t->has_debug = debugfile_open(&where, path, &t->own, &id, &t->debug) == 0;
+	if (t->has_debug)
+		t->images[t->nr++] = &t->debug;
+	t->has_mini = debugfile_open_mini(&t->own, &t->mini) == 0;
+	if (t->has_mini)
+		t->images[t->nr++] = &t->mini;
+	return 0;
+}
+
+static void tables_close(struct tables *t)
+{
+	if (t->has_mini)
+		elfimg_close(&t->mini);
+	if (t->has_debug)
+		elfimg_close(&t->debug);
+	elfimg_close(&t->own);
+}
+
+int probe_elf_symbol(const char *path, const char *symbol, u64 *offset)
+{
+	struct tables t;
+	int err = tables_open(&t, path);
+	if (err < 0)
+		return err;
+	err = find_symbol(t.images, t.nr, symbol, offset) ? 0 : -ENOENT;
+	tables_close(&t);
 	return err;
+}
+
+/* The function that holds an offset: of several the one that begins last. */
+static bool function_around(const struct tables *t, u64 offset, struct elfimg_func *ret)
+{
+	static const u32 kinds[] = { SHT_SYMTAB, SHT_DYNSYM };
+	bool found = false;
+	for (size_t i = 0; i < t->nr * ARRAY_SIZE(kinds); i++) {
+		struct elfimg_funcs it;
+		struct elfimg_func f;
+		if (!elfimg_funcs_init(&it, t->images[i / 2], t->images[0], kinds[i % 2]))
+			continue;
+		while (elfimg_funcs_next(&it, &f)) {
+			bool holds = f.start <= offset && offset - f.start < f.size;
+			if (!holds || (found && f.start <= ret->start))
+				continue;
+			*ret = f;
+			found = true;
+		}
+	}
+	return found;
+}
+
+/* As probe_elf_is_inside(), by decoding the function from its start. Data between instructions ends what can be told. */
+static int decode_around(const struct elfimg *e, const struct elfimg_func *f, u64 offset,
+			 struct probe_elf_spot *spot)
+{
+	struct disasm *dis;
+	struct disasm_insn insn;
+	u64 at = 0, wanted = offset - f->start;
+	u64 size = f->start < e->size ? min(f->size, e->size - f->start) : 0;
+	if (!wanted || !size || size > CODE_MAX)
+		return 0;
+	int err = disasm_open(e->machine, e->is64, DISASM_ATT, &dis);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	spot->before = spot->after = 0;
+	for (; at < wanted; at += insn.size) {
+		if (!disasm_next(dis, e->data + f->start + at, size - at, at, &insn) ||
+		    !strcmp(insn.mnemonic, "(bad)") || !strcmp(insn.mnemonic, ".inst"))
+			break;
+		spot->before = at;
+	}
+	disasm_close(dis);
+	if (at < size)
+		spot->after = at;
+	spot->offset = wanted;
+	(void)snprintf(spot->function, sizeof(spot->function), "%s", f->name);
+	return at > wanted;
+}
+
+int probe_elf_is_inside(const char *path, u64 offset, struct probe_elf_spot *ret)
+{
+	struct tables t;
+	struct elfimg_func f = { 0 };
+	if (tables_open(&t, path) < 0)
+		return 0;
+	int inside = function_around(&t, offset, &f) ? decode_around(&t.own, &f, offset, ret) : 0;
+	tables_close(&t);
+	return inside;
+}
+
+bool probe_elf_is_ifunc(const char *path, u64 offset)
+{
+	static const u32 kinds[] = { SHT_DYNSYM, SHT_SYMTAB };
+	struct elfimg e;
+	bool found = false;
+	if (elfimg_open(&e, path, NULL))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds) && !found; i++) {
+		struct elfimg_funcs it;
+		struct elfimg_func f;
+		if (!elfimg_funcs_init(&it, &e, &e, kinds[i]))
+			continue;
+		while (!found && elfimg_funcs_next(&it, &f))
+			found = f.type == STT_GNU_IFUNC && f.start == offset;
+	}
+	elfimg_close(&e);
+	return found;
+}
+
+bool probe_elf_moves_stacks(const char *path)
+{
+	static const char *const sections[] = { ".gopclntab", ".data.rel.ro.gopclntab",
+						".go.buildinfo" };
+	struct elfimg e;
+	struct elfimg_section s;
+	bool found = false;
+	if (elfimg_open(&e, path, NULL))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(sections) && !found; i++)
+		found = elfimg_section_by_name(&e, sections[i], &s);
+	elfimg_close(&e);
+	return found;
 }
 
 static int each_in(const struct elfimg *e, const struct elfimg *runtime, u32 type,

@@ -8,6 +8,21 @@
  * -ENOEXEC: not an ELF file we can read; other negative errno.
  */
 int probe_elf_symbol(const char *path, const char *symbol, u64 *offset) must_check;
+/* Around an offset in a file that is no place for a probe: it is in the middle of an instruction. */
+struct probe_elf_spot {
+	char function[256];
+	u64 offset; /* after the function's start */
+	u64 before, after; /* where instructions begin, counted likewise; after 0: none does */
+};
+/*
+ * A breakpoint in the middle of an instruction changes what a program does, and the kernel does not look. 1: the offset is in the middle of
+ * one; 0: it is not, or nobody can tell (no function is known there, no decoder); -ENOMEM.
+ */
+int probe_elf_is_inside(const char *path, u64 offset, struct probe_elf_spot *ret) must_check;
+/* Whether the function at that offset only chooses among implementations when the program starts. */
+bool probe_elf_is_ifunc(const char *path, u64 offset);
+/* Whether its run time moves stacks, as Go's does: return addresses that a uretprobe put there are lost, and the program dies. */
+bool probe_elf_moves_stacks(const char *path);
 /* A function that was probably meant by a name that is not there: true and the name. */
 bool probe_elf_close(const char *path, const char *symbol, char *close, size_t size);
 /*

@@ -109,7 +109,7 @@ static bool in_directories(const char *name, const char *root, struct strbuf *to
 }
 
 /* "ADDRESSES r-xp OFFSET DEV INODE   PATH" */
-static bool in_process(const char *name, s32 pid, const char *root, struct strbuf *to)
+bool program_path_mapped(const char *name, s32 pid, const char *root, struct strbuf *to)
 {
 	char path[64], real[PATH_MAX];
 	struct sysroot r;
@@ -143,6 +143,15 @@ static bool in_process(const char *name, s32 pid, const char *root, struct strbu
 	return found;
 }
 
+static bool is_here(const char *name, struct strbuf *to)
+{
+	char real[PATH_MAX];
+	if (access(name, R_OK) || !realpath(name, real))
+		return false;
+	strbuf_str(to, real);
+	return true;
+}
+
 int program_path(const char *name, s32 pid, const char *root, struct strbuf *to)
 {
 	char real[PATH_MAX];
@@ -152,7 +161,8 @@ int program_path(const char *name, s32 pid, const char *root, struct strbuf *to)
 		strbuf_str(to, real);
 		return to->err;
 	}
-	bool found = (pid && in_process(name, pid, root, to)) || in_path(name, root, to) ||
-		     in_cache(name, root, to) || in_directories(name, root, to);
+	bool found = (pid && (program_path_mapped(name, pid, root, to) || is_here(name, to))) ||
+		     in_path(name, root, to) || in_cache(name, root, to) ||
+		     in_directories(name, root, to);
 	return found ? to->err : -ENOENT;
 }

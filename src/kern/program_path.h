@@ -11,3 +11,5 @@
  * has mapped comes first. root: "" or a test's folder. -ENOENT: nowhere; other errno of the file that was found.
  */
 int program_path(const char *name, s32 pid, const char *root, struct strbuf *to) must_check;
+/* Appends what a process has mapped under that name alone; through /proc/PID/root where the path means something else here. false: nothing. */
+bool program_path_mapped(const char *name, s32 pid, const char *root, struct strbuf *to);

@@ -1,6 +1,8 @@
+#include "event/probe_elf.h"
 #include "probe/find_dwarf.h"
 #include "probe/find_symbol.h"
 #include "probe/find_usdt.h"
+#include "probe/held.h"
 #include "probe/probe.h"
 
 #include <ctype.h>
@@ -18,6 +20,29 @@ void probe_defs_done(struct probe_defs *defs)
 {
 	vec_free(&defs->at);
 	arena_done(&defs->arena);
+}
+
+struct probe_held *probe_held_new(void)
+{
+	struct probe_held *h = calloc(1, sizeof(*h));
+	if (h)
+		strbuf_init(&h->blacklist);
+	return h;
+}
+
+void probe_held_free(struct probe_held *h)
+{
+	if (!h)
+		return;
+	if (h->info)
+		debuginfo_close(h->info);
+	free(h->info);
+	if (h->has_symbols)
+		kallsyms_text_done(&h->symbols);
+	if (h->has_types)
+		probe_types_close(&h->types);
+	strbuf_done(&h->blacklist);
+	free(h);
 }
 
 /* Where the last c is; len: nowhere. */
@@ -95,16 +120,33 @@ static bool symbols_may_do(const struct probe_request *r)
 	       r->form == PROBE_ADDRESS;
 }
 
+/* Debug information does not tell what the symbol says of a function. */
+static void warn_ifuncs(const struct probe_request *r, const struct probe_defs *defs, size_t first,
+			struct diag *d)
+{
+	for (size_t i = first; i < defs->at.nr; i++) {
+		const struct probe_def *def = &defs->at.at[i];
+		if (def->binary && def->function && !def->in_function &&
+		    probe_elf_is_ifunc(def->binary, def->offset))
+			probe_warn_ifunc(def->binary,
+					 r->function && !r->is_glob ? r->function : def->function,
+					 d);
+	}
+}
+
 /* Debug information first, symbols where it is missing or does not know the function. */
 static int find_code(const struct probe_target *target, const struct probe_request *request,
 		     struct probe_defs *defs, struct diag *d)
 {
 	struct diag by_symbol, by_debug;
+	size_t first = defs->at.nr;
 	int err = probe_check_boundary(target, request, d);
 	if (err)
 		return err;
 	diag_init(&by_debug);
 	err = probe_find_dwarf(target, request, defs, &by_debug);
+	if (!err)
+		warn_ifuncs(request, defs, first, &by_debug);
 	if (err == -ENODATA) {
 		diag_done(&by_debug);
 		return probe_find_symbol(target, request, defs, d);

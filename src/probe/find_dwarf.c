@@ -4,6 +4,7 @@
 #include "event/closest.h"
 #include "image/demangle.h"
 #include "probe/args_dwarf.h"
+#include "probe/held.h"
 #include "probe/lazy.h"
 
 #include <ctype.h>
@@ -665,17 +666,10 @@ static bool is_same(const char *a, const char *b)
 	return a == b || (a && b && !strcmp(a, b));
 }
 
-void probe_held_close(struct debuginfo *held)
-{
-	if (held)
-		debuginfo_close(held);
-	free(held);
-}
-
 /* The one that is held, where it is this target's. */
 static int open_held(const struct probe_target *target, struct debuginfo **ret, struct diag *d)
 {
-	struct debuginfo *i = *target->held;
+	struct debuginfo *i = target->held->info;
 	const struct probe_target *of = i ? i->target : NULL;
 	if (of && of->where == target->where && is_same(of->path, target->path) &&
 	    is_same(of->module, target->module) && is_same(of->root, target->root)) {
@@ -683,15 +677,17 @@ static int open_held(const struct probe_target *target, struct debuginfo **ret, 
 		*ret = i;
 		return 0;
 	}
-	probe_held_close(i);
-	*target->held = NULL;
+	if (i)
+		debuginfo_close(i);
+	free(i);
+	target->held->info = NULL;
 	i = malloc(sizeof(*i));
 	int err = i ? debuginfo_open(i, target, d) : -ENOMEM;
 	if (err) {
 		free(i);
 		return err;
 	}
-	*ret = *target->held = i;
+	*ret = target->held->info = i;
 	return 0;
 }
 

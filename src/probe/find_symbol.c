@@ -5,12 +5,14 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "event/closest.h"
+#include "event/probe_elf.h"
 #include "image/disasm.h"
 #include "kern/kallsyms.h"
 #include "kern/kcore.h"
 #include "kern/sysroot.h"
 #include "probe/args_btf.h"
 #include "probe/find_symbol_impl.h"
+#include "probe/held.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -103,14 +105,56 @@ static bool parse_kernel_line(const char *at, const char *end,
 
 struct kernel_search {
 	struct symbol_search *s;
-	struct strbuf blacklist;
+	const struct strbuf *blacklist;
 	struct closest closest;
 	bool clones;
 };
 
+/* The kernel's symbols, which the target may hold already. */
+struct kernel_symbols {
+	struct kallsyms_text own;
+	const struct kallsyms_text *text;
+};
+
+static int kernel_symbols_open(struct kernel_symbols *k, const struct probe_target *t)
+{
+	struct probe_held *h = t->held;
+	k->text = &k->own;
+	if (h)
+		k->text = &h->symbols;
+	if (h && h->has_symbols)
+		return 0;
+	int err = kallsyms_read(t->root, t->cache, h ? &h->symbols : &k->own);
+	if (h)
+		h->has_symbols = !err;
+	return err;
+}
+
+static void kernel_symbols_close(struct kernel_symbols *k)
+{
+	if (k->text == &k->own)
+		kallsyms_text_done(&k->own);
+}
+
+static const struct strbuf *read_blacklist(const struct probe_target *t, struct strbuf *own)
+{
+	struct sysroot root;
+	struct strbuf *to = t->held ? &t->held->blacklist : own;
+	if (t->held && t->held->has_blacklist)
+		return to;
+	if (!sysroot_open(&root, t->root && *t->root ? t->root : NULL)) {
+		(void)!sysroot_read(&root, "sys/kernel/debug/kprobes/blacklist", to);
+		sysroot_close(&root);
+	}
+	(void)strbuf_cstr(to);
+	if (t->held)
+		t->held->has_blacklist = true;
+	return to;
+}
+
 static bool is_blacklisted(const struct kernel_search *k, const char *name)
 {
-	const char *at = k->blacklist.data;
+	const char *at = k->blacklist->data;
 	size_t len = strlen(name);
 	while (at && (at = strchr(at, '\t'))) {
 		at++;
@@ -137,11 +181,8 @@ static int look_line(struct kernel_search *k, const struct probe_find_symbol_ker
 	bool fits = k->clones		  ? symbol_is_clone(name, strlen(name), wanted)
 		    : s->request->is_glob ? glob_match(wanted, name)
 					  : !strcmp(wanted, name);
-	if (!fits || !module_fits(s->target, l)) {
-		if (!k->clones && l->len < sizeof(s->closest) && closest_offer(&k->closest, name))
-			memcpy(s->closest, name, strlen(name) + 1);
+	if (!fits || !module_fits(s->target, l))
 		return 0;
-	}
 	/* Globs are about the kernel itself; modules by -m. */
 	if (s->request->is_glob && l->module && s->target->where != PROBE_MODULE)
 		return 0;
@@ -154,7 +195,9 @@ static int look_line(struct kernel_search *k, const struct probe_find_symbol_ker
 							    .is_refused = is_blacklisted(k, name) });
 }
 
-static int look_lines(struct kernel_search *k, const struct kallsyms_text *t)
+typedef int kernel_line_fn(void *ctx, const struct probe_find_symbol_kernel_line *l);
+
+static int each_kernel_line(const struct kallsyms_text *t, kernel_line_fn *fn, void *ctx)
 {
 	int err = 0;
 	for (const char *at = t->data, *end = t->data + t->len, *eol; at < end && !err;
@@ -164,9 +207,48 @@ static int look_lines(struct kernel_search *k, const struct kallsyms_text *t)
 		if (!eol)
 			break;
 		if (parse_kernel_line(at, eol, &l))
-			err = look_line(k, &l);
+			err = fn(ctx, &l);
 	}
 	return err;
+}
+
+static int see_line(void *ctx, const struct probe_find_symbol_kernel_line *l)
+{
+	return look_line(ctx, l);
+}
+
+/* Only lines in which the name occurs: there are a hundred thousand others. */
+static int look_lines_of(struct kernel_search *k, const struct kallsyms_text *t, const char *name)
+{
+	const char *at = t->data, *end = t->data + t->len;
+	size_t len = strlen(name);
+	int err = 0;
+	while (!err && (at = memmem(at, (size_t)(end - at), name, len))) {
+		struct probe_find_symbol_kernel_line l;
+		const char *line = memrchr(t->data, '\n', (size_t)(at - t->data));
+		const char *eol = memchr(at, '\n', (size_t)(end - at));
+		line = line ? line + 1 : t->data;
+		if (!eol)
+			break;
+		if (parse_kernel_line(line, eol, &l) && l.name == at)
+			err = look_line(k, &l);
+		at = eol + 1;
+	}
+	return err;
+}
+
+static int offer_line(void *ctx, const struct probe_find_symbol_kernel_line *l)
+{
+	struct kernel_search *k = ctx;
+	char *to = k->s->closest, name[256];
+	if (l->len >= sizeof(k->s->closest) || l->len >= sizeof(name) ||
+	    !module_fits(k->s->target, l))
+		return 0;
+	memcpy(name, l->name, l->len);
+	name[l->len] = '\0';
+	if (closest_offer(&k->closest, name))
+		memcpy(to, name, l->len + 1);
+	return 0;
 }
 
 /* Functions end at the next symbol. */
@@ -189,29 +271,29 @@ static void measure(struct symbol_search *s, const struct kallsyms_text *t)
 
 int symbol_search_kernel(struct symbol_search *s)
 {
-	struct kallsyms_text t;
-	struct sysroot root;
-	struct kernel_search k = { .s = s };
-	const char *where = s->target->root;
-	int err = kallsyms_read(where, s->target->cache, &t);
+	struct kernel_symbols symbols;
+	struct strbuf blacklist;
+	const char *wanted = s->request->function;
+	bool is_glob = s->request->is_glob;
+	int err = kernel_symbols_open(&symbols, s->target);
 	if (err)
 		return diag_error(s->diag, err, "cannot read /proc/kallsyms: %s", strerror(-err));
-	strbuf_init(&k.blacklist);
-	if (!sysroot_open(&root, where && *where ? where : NULL)) {
-		(void)!sysroot_read(&root, "sys/kernel/debug/kprobes/blacklist", &k.blacklist);
-		sysroot_close(&root);
-	}
-	(void)strbuf_cstr(&k.blacklist);
-	closest_init(&k.closest, s->request->function, strlen(s->request->function));
-	err = look_lines(&k, &t);
-	if (!err && !s->at.nr && !s->request->is_glob) {
+	strbuf_init(&blacklist);
+	struct kernel_search k = { .s = s, .blacklist = read_blacklist(s->target, &blacklist) };
+	err = is_glob ? each_kernel_line(symbols.text, see_line, &k)
+		      : look_lines_of(&k, symbols.text, wanted);
+	if (!err && !s->at.nr && !is_glob) {
 		k.clones = true;
-		err = look_lines(&k, &t);
+		err = look_lines_of(&k, symbols.text, wanted);
 	}
-	strbuf_done(&k.blacklist);
-	if (!err && s->request->has_offset)
-		measure(s, &t);
-	kallsyms_text_done(&t);
+	if (!err && !s->at.nr && !is_glob) {
+		closest_init(&k.closest, wanted, strlen(wanted));
+		err = each_kernel_line(symbols.text, offer_line, &k);
+	}
+	strbuf_done(&blacklist);
+	if (!err && s->request->has_offset && s->at.nr)
+		measure(s, symbols.text);
+	kernel_symbols_close(&symbols);
 	return err ? err : s->at.nr ? 0 : -ENOENT;
 }
 
@@ -319,10 +401,118 @@ static int check_boundary(const struct symbol_search *s, const struct symbol_mat
 	return err;
 }
 
+/* ---- addresses ------------------------------------------------------------------------------------------------------------- */
+
+/* The function of the kernel that holds an address. */
+struct kernel_around {
+	char name[256], module[128]; /* module "": the kernel itself */
+	u64 start, end; /* end 0: not known */
+	u64 text; /* of _text */
+	unsigned same; /* functions of that name */
+};
+
+static bool copy_text(char *to, size_t size, const char *from, size_t len)
+{
+	bool fits = len < size;
+	if (fits) {
+		memcpy(to, from, len);
+		to[len] = '\0';
+	}
+	return fits;
+}
+
+struct around_search {
+	struct kernel_around *to;
+	u64 addr;
+};
+
+static int see_around(void *ctx, const struct probe_find_symbol_kernel_line *l)
+{
+	struct around_search *s = ctx;
+	struct kernel_around *k = s->to;
+	if (l->len == 5 && !memcmp(l->name, "_text", 5))
+		k->text = l->addr;
+	else if (l->addr > s->addr)
+		k->end = k->end ? min(k->end, l->addr) : l->addr;
+	else if (l->addr > k->start && copy_text(k->name, sizeof(k->name), l->name, l->len) &&
+		 copy_text(k->module, sizeof(k->module), l->module ? l->module : "",
+			   l->module ? l->module_len : 0))
+		k->start = l->addr;
+	return 0;
+}
+
+static int count_same(void *ctx, const struct probe_find_symbol_kernel_line *l)
+{
+	struct kernel_around *k = ctx;
+	k->same += strlen(k->name) == l->len && !memcmp(k->name, l->name, l->len);
+	return 0;
+}
+
+static bool find_around(const struct probe_target *t, u64 addr, struct kernel_around *ret)
+{
+	struct kernel_symbols symbols;
+	struct around_search s = { .to = ret, .addr = addr };
+	*ret = (struct kernel_around){ 0 };
+	if (!addr || kernel_symbols_open(&symbols, t))
+		return false;
+	(void)!each_kernel_line(symbols.text, see_around, &s);
+	if (ret->start)
+		(void)!each_kernel_line(symbols.text, count_same, ret);
+	kernel_symbols_close(&symbols);
+	return ret->start && ret->end && addr - ret->start < CODE_MAX;
+}
+
+static int refuse_inside(const struct probe_request *r, const char *function, u64 offset,
+			 u64 before, u64 after, struct diag *d)
+{
+	int err = diag_error(d, -EILSEQ, "0x%llx is %s+%llu, in the middle of an instruction",
+			     (ull)r->offset, function, (ull)offset);
+	diag_span(d, r->text, r->function_span.start, r->function_span.len);
+	diag_hint(d, "instructions begin at %s+%llu and +%llu", function, (ull)before, (ull)after);
+	return err;
+}
+
+static int check_kernel_address(const struct probe_target *target, const struct probe_request *r,
+				struct diag *d)
+{
+	struct kernel_around k;
+	if (!find_around(target, r->offset, &k))
+		return 0;
+	struct symbol_search s;
+	const struct symbol_match m = { .name = k.name, .start = k.start };
+	struct boundary b = { .wanted = r->offset - k.start };
+	symbol_search_init(&s, target, r, d);
+	int err = b.wanted ? each_insn(&s, &m, k.end - k.start, see_boundary, &b) : -ENODATA;
+	symbol_search_done(&s);
+	if (err || b.found || b.lost)
+		return err == -ENOMEM ? err : 0;
+	return refuse_inside(r, k.name, b.wanted, b.before, b.after, d);
+}
+
+static int check_address(const struct probe_target *target, const struct probe_request *r,
+			 struct diag *d)
+{
+	struct elfimg e;
+	struct probe_elf_spot spot;
+	u64 offset;
+	if (target->where != PROBE_BINARY)
+		return check_kernel_address(target, r, d);
+	if (elfimg_open(&e, target->path, NULL))
+		return 0;
+	bool there = elfimg_offset_of(&e, r->offset, &offset);
+	elfimg_close(&e);
+	int inside = there ? probe_elf_is_inside(target->path, offset, &spot) : 0;
+	return inside <= 0
+		       ? inside
+		       : refuse_inside(r, spot.function, spot.offset, spot.before, spot.after, d);
+}
+
 int probe_check_boundary(const struct probe_target *target, const struct probe_request *request,
 			 struct diag *d)
 {
 	struct symbol_search s;
+	if (request->form == PROBE_ADDRESS)
+		return check_address(target, request, d);
 	if (request->form != PROBE_FUNCTION || !request->has_offset || !request->offset ||
 	    request->is_glob)
 		return 0;
@@ -338,21 +528,23 @@ int probe_check_boundary(const struct probe_target *target, const struct probe_r
 
 /* ---- definitions ----------------------------------------------------------------------------------------------------------- */
 
-static u64 kernel_text(const char *root)
+static int see_text(void *ctx, const struct probe_find_symbol_kernel_line *l)
 {
-	struct kallsyms_text t;
-	u64 text = 0;
-	if (kallsyms_read(root, NULL, &t))
+	u64 *text = ctx;
+	if (l->len != 5 || memcmp(l->name, "_text", 5))
 		return 0;
-	for (const char *at = t.data, *end = t.data + t.len, *eol; at < end && !text; at = eol + 1) {
-		struct probe_find_symbol_kernel_line l;
-		eol = memchr(at, '\n', (size_t)(end - at));
-		if (!eol)
-			break;
-		if (parse_kernel_line(at, eol, &l) && l.len == 5 && !memcmp(l.name, "_text", 5))
-			text = l.addr;
-	}
-	kallsyms_text_done(&t);
+	*text = l->addr;
+	return 1;
+}
+
+static u64 kernel_text(const struct probe_target *t)
+{
+	struct kernel_symbols symbols;
+	u64 text = 0;
+	if (kernel_symbols_open(&symbols, t))
+		return 0;
+	(void)!each_kernel_line(symbols.text, see_text, &text);
+	kernel_symbols_close(&symbols);
 	return text;
 }
 
@@ -365,7 +557,7 @@ static int by_distance(const struct symbol_search *s, const struct symbol_match 
 		same += !strcmp(other->name, m->name);
 	if (same < 2)
 		return 0;
-	u64 text = m->module || def->is_return ? 0 : kernel_text(s->target->root);
+	u64 text = m->module || def->is_return ? 0 : kernel_text(s->target);
 	if (!text || m->start < text)
 		return diag_error(
 			s->diag, -EOPNOTSUPP,
@@ -406,14 +598,33 @@ static int fill_def(struct symbol_search *s, const struct symbol_match *m, struc
 	return err ? err : probe_args_btf(types, &place, r, &defs->arena, def, s->diag);
 }
 
-static void tell_ifunc(const struct symbol_search *s, const struct symbol_match *m)
+void probe_warn_ifunc(const char *path, const char *function, struct diag *d)
 {
-	diag_warn(s->diag,
+	diag_warn(d,
 		  "%s chooses an implementation when a program starts (ifunc): a probe on it "
 		  "sees that choice, not the calls",
-		  m->name);
-	diag_hint(s->diag, "probe the implementation: sonde probe -x %s -F '*%s*'", s->target->path,
-		  m->name);
+		  function);
+	diag_hint(d, "to list implementations: sonde probe -x %s -F '*%s*'", path, function);
+}
+
+/* "ext4 1013760 1 - Live 0x..." */
+static bool is_loaded(const char *root, const char *module)
+{
+	struct kallsyms_text t;
+	bool found = false;
+	size_t len = strlen(module);
+	int err = kallsyms_read_modules(root, &t);
+	/* A kernel without modules has no such file. */
+	if (err)
+		return err != -ENOENT;
+	for (const char *at = t.data, *end = t.data + t.len, *eol; at < end && !found; at = eol + 1) {
+		eol = memchr(at, '\n', (size_t)(end - at));
+		if (!eol)
+			break;
+		found = (size_t)(eol - at) > len && !memcmp(at, module, len) && at[len] == ' ';
+	}
+	kallsyms_text_done(&t);
+	return found;
 }
 
 static int not_found(const struct symbol_search *s)
@@ -421,6 +632,12 @@ static int not_found(const struct symbol_search *s)
 	const struct probe_request *r = s->request;
 	const struct probe_target *t = s->target;
 	bool file = t->where == PROBE_BINARY;
+	if (t->where == PROBE_MODULE && t->module && !is_loaded(t->root, t->module)) {
+		int err = diag_error(s->diag, -ENOENT, "no module '%s' is loaded", t->module);
+		diag_hint(s->diag, "'modprobe %s' loads it; what is built in needs no -m",
+			  t->module);
+		return err;
+	}
 	int err = diag_error(s->diag, -ENOENT, "%s has no function '%s'%s%s",
 			     file ? t->path : "this kernel", r->function,
 			     t->where == PROBE_MODULE ? " in module " : "",
@@ -428,15 +645,16 @@ static int not_found(const struct symbol_search *s)
 	if (r->function_span.len)
 		diag_span(s->diag, r->text, r->function_span.start, r->function_span.len);
 	if (*s->closest && !r->is_glob)
-		diag_hint(s->diag, "did you mean %s?", s->closest);
+		diag_hint(s->diag, "did you mean '%s'?", s->closest);
 	if (file)
 		diag_hint(s->diag, "a stripped file shows only what it exports; with its debug "
 				   "package all functions are known, and 0xOFFSET works always");
 	else
-		diag_hint(s->diag,
-			  "it may have been inlined everywhere: debug information would "
-			  "tell, sonde probe -F '*%s*' shows what there is",
-			  r->function);
+		diag_hint(
+			s->diag,
+			"it may have been inlined everywhere, which debug information would tell; "
+			"sonde probe -F '*%s*' lists functions",
+			r->function);
 	return err;
 }
 
@@ -475,7 +693,7 @@ static int define_all(struct symbol_search *s, struct probe_defs *defs, struct b
 				  "may have fewer parameters",
 				  s->request->function, m->name);
 		if (m->is_ifunc)
-			tell_ifunc(s, m);
+			probe_warn_ifunc(s->target->path, m->name, s->diag);
 		err = fill_def(s, m, defs, types, &def);
 		struct probe_def *slot = err ? NULL : vec_push(&defs->at);
 		if (slot)
@@ -502,6 +720,29 @@ static int needs_debug_info(const struct probe_target *t, const struct probe_req
 	return err;
 }
 
+/* By symbol and distance, which hold when the kernel is elsewhere after the next boot; the name stays that of the address, as perf's. */
+static int place_in_kernel(const struct probe_target *t, const struct probe_request *r,
+			   struct arena *a, struct probe_def *def)
+{
+	struct kernel_around k;
+	char name[32];
+	if (!find_around(t, r->offset, &k))
+		return 0;
+	bool from_text = k.same > 1;
+	if (from_text && (*k.module || !k.text || k.start < k.text))
+		return 0;
+	(void)snprintf(name, sizeof(name), "abs_%llx", (ull)r->offset);
+	def->symbol = from_text ? "_text" : arena_strdup(a, k.name);
+	def->module = *k.module ? arena_strdup(a, k.module) : NULL;
+	def->offset = r->offset - (from_text ? k.text : k.start);
+	def->function = arena_strdup(a, k.name);
+	def->in_function = r->offset - k.start;
+	def->realname = arena_strdup(a, name);
+	return def->symbol && def->function && def->realname && (def->module || !*k.module)
+		       ? 0
+		       : -ENOMEM;
+}
+
 /* An address of the kernel, or an offset in a file as its symbols count it. */
 static int define_address(const struct probe_target *t, const struct probe_request *r,
 			  struct probe_defs *defs, struct diag *d)
@@ -521,6 +762,8 @@ static int define_address(const struct probe_target *t, const struct probe_reque
 		def.binary = arena_strdup(&defs->arena, t->path);
 		if (!def.binary)
 			return -ENOMEM;
+	} else if (place_in_kernel(t, r, &defs->arena, &def)) {
+		return -ENOMEM;
 	}
 	const struct probe_btf_place place = { .function = "an address",
 					       .binary = def.binary,
@@ -532,10 +775,52 @@ static int define_address(const struct probe_target *t, const struct probe_reque
 	return err ? err : slot ? 0 : -ENOMEM;
 }
 
-static int define_tracepoint(const struct probe_request *r, struct probe_defs *defs,
-			     struct btf *types, struct diag *d)
+struct tracepoint_search {
+	const char *name;
+	struct closest closest;
+	char best[128];
+	bool found, any;
+};
+
+/* Each tracepoint has a function that calls its users. */
+static int see_tracepoint(void *ctx, const struct probe_find_symbol_kernel_line *l)
+{
+	static const char prefix[] = "__traceiter_";
+	struct tracepoint_search *s = ctx;
+	size_t skip = strlen(prefix);
+	char name[sizeof(s->best)];
+	if (l->len <= skip || memcmp(l->name, prefix, skip) ||
+	    !copy_text(name, sizeof(name), l->name + skip, l->len - skip))
+		return 0;
+	s->any = true;
+	s->found |= !strcmp(name, s->name);
+	if (closest_offer(&s->closest, name))
+		memcpy(s->best, name, l->len - skip + 1);
+	return s->found;
+}
+
+/* The kernel takes any name: a module may bring it later. */
+static void check_tracepoint(const struct probe_target *t, const char *name, struct diag *d)
+{
+	struct kernel_symbols symbols;
+	struct tracepoint_search s = { .name = name };
+	if (kernel_symbols_open(&symbols, t))
+		return;
+	closest_init(&s.closest, name, strlen(name));
+	(void)!each_kernel_line(symbols.text, see_tracepoint, &s);
+	kernel_symbols_close(&symbols);
+	if (s.found || !s.any)
+		return;
+	diag_warn(d, "no tracepoint '%s' is in this kernel or its modules", name);
+	if (*s.best)
+		diag_hint(d, "did you mean '%s'?", s.best);
+}
+
+static int define_tracepoint(const struct probe_target *target, const struct probe_request *r,
+			     struct probe_defs *defs, struct btf *types, struct diag *d)
 {
 	struct probe_def def = { .letter = 't' };
+	check_tracepoint(target, r->name, d);
 	def.symbol = def.function = arena_strdup(&defs->arena, r->name);
 	const struct probe_btf_place place = { .function = r->name,
 					       .is_tracepoint = true,
@@ -561,6 +846,23 @@ static int define_functions(const struct probe_target *target, const struct prob
 	return err;
 }
 
+/* Those that are held, where they are this module's. */
+static int open_types(const struct probe_target *t, struct probe_types *to)
+{
+	struct probe_held *h = t->held;
+	const char *module = t->module ? t->module : "";
+	if (!h)
+		return probe_types_open(to, t->root, t->module);
+	if (h->has_types && !strcmp(h->types_module, module))
+		return 0;
+	if (h->has_types)
+		probe_types_close(&h->types);
+	(void)snprintf(h->types_module, sizeof(h->types_module), "%s", module);
+	int err = probe_types_open(to, t->root, t->module);
+	h->has_types = !err;
+	return err;
+}
+
 int probe_find_symbol(const struct probe_target *target, const struct probe_request *request,
 		      struct probe_defs *defs, struct diag *d)
 {
@@ -570,16 +872,16 @@ int probe_find_symbol(const struct probe_target *target, const struct probe_requ
 		return define_address(target, request, defs, d);
 	if (request->has_line || request->pattern || request->file || request->form == PROBE_SOURCE)
 		return needs_debug_info(target, request, d);
-	bool kernel = target->where != PROBE_BINARY;
-	int err = 0;
-	if (kernel)
-		err = probe_types_open(&types, target->root, target->module);
-	struct btf *b = kernel && !err ? probe_types_of(&types) : NULL;
+	/* Without arguments nobody asks for types. */
+	bool typed = target->where != PROBE_BINARY && request->nr_args;
+	struct probe_types *of = target->held ? &target->held->types : &types;
+	int err = typed ? open_types(target, of) : 0;
+	struct btf *b = typed && !err ? probe_types_of(of) : NULL;
 	if (!err)
 		err = request->form == PROBE_TRACEPOINT
-			      ? define_tracepoint(request, defs, b, d)
+			      ? define_tracepoint(target, request, defs, b, d)
 			      : define_functions(target, request, defs, b, d);
-	if (kernel)
+	if (typed && of == &types)
 		probe_types_close(&types);
 	if (err)
 		defs->at.nr = before;
@@ -643,19 +945,4 @@ int probe_insns(const struct probe_target *target, const char *function, probe_i
 	}
 	symbol_search_done(&s);
 	return err;
-}
-
-bool probe_moves_stacks(const char *path)
-{
-	static const char *const sections[] = { ".gopclntab", ".data.rel.ro.gopclntab",
-						".go.buildinfo" };
-	struct elfimg e;
-	struct elfimg_section s;
-	bool found = false;
-	if (elfimg_open(&e, path, NULL))
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(sections) && !found; i++)
-		found = elfimg_section_by_name(&e, sections[i], &s);
-	elfimg_close(&e);
-	return found;
 }

@@ -10,7 +10,10 @@
 int probe_find_symbol(const struct probe_target *target, const struct probe_request *request,
 		      struct probe_defs *defs, struct diag *d) must_check;
 
-/* FUNC+OFFSET: -EILSEQ or -EINVAL with a diag when no instruction begins there. 0 also when that cannot be told. */
+/* The function at path only chooses among implementations. */
+void probe_warn_ifunc(const char *path, const char *function, struct diag *d);
+
+/* FUNC+OFFSET and addresses: -EILSEQ or -EINVAL with a diag when no instruction begins there. 0 also when that cannot be told. */
 int probe_check_boundary(const struct probe_target *target, const struct probe_request *request,
 			 struct diag *d) must_check;
 
@@ -21,6 +24,3 @@ int probe_check_boundary(const struct probe_target *target, const struct probe_r
 typedef int probe_insn_fn(void *ctx, u64 offset, const char *text);
 int probe_insns(const struct probe_target *target, const char *function, probe_insn_fn *fn,
 		void *ctx, struct diag *d) must_check;
-
-/* Whether probes on returns can crash the program: its run time moves stacks (Go). */
-bool probe_moves_stacks(const char *path);

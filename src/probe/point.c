@@ -1,7 +1,7 @@
 #include "probe/point.h"
 
 #include "base/str.h"
-#include "probe/find_symbol.h"
+#include "event/probe_elf.h"
 #include "probe/names.h"
 
 #include <ctype.h>
@@ -58,7 +58,7 @@ int probe_point_find(const struct event_probe *p, bool fprobe, const char *group
 	if (!text)
 		return -ENOMEM;
 	int err = probe_parse(text, &defs->arena, &r, d);
-	if (!err && r.is_return && p->binary && probe_moves_stacks(p->binary)) {
+	if (!err && r.is_return && p->binary && probe_elf_moves_stacks(p->binary)) {
 		err = diag_error(d, -EPERM,
 				 "probes on returns can crash %s: it is a Go program, which moves "
 				 "its stacks",

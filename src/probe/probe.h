@@ -87,7 +87,7 @@ struct probe_target {
 	bool no_inlines, externs, ranges;
 	u32 max_probes; /* 0: 128 */
 	const char *cache; /* the folder that indexes of large images are kept in; NULL: none are */
-	struct debuginfo **held; /* what the last request opened stays open for the next; NULL: it is closed */
+	struct probe_held *held; /* what requests have opened stays open for the next, of the same root; NULL: it is closed */
 };
 
 struct probe_def_arg {
@@ -136,8 +136,10 @@ void probe_defs_done(struct probe_defs *defs);
  */
 int probe_find(const struct probe_target *target, const struct probe_request *request,
 	       struct probe_defs *defs, struct diag *d) must_check;
-/* Closes what probe_target.held points to; NULL is fine. */
-void probe_held_close(struct debuginfo *held);
+/* For probe_target.held. NULL: no memory. */
+struct probe_held *probe_held_new(void);
+/* NULL is fine. */
+void probe_held_free(struct probe_held *held);
 /* Appends the line without its end. */
 void probe_def_text(const struct probe_def *def, struct strbuf *to);
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -426,6 +427,9 @@ int stat_plan_init(struct stat_plan *p, const struct stat_opts *o)
 	run_probes_init(&p->probes, "stat");
 	int err = event_env_open(&p->env, "");
 	p->env.probes = &p->probes.ops;
+	/* The first of a list. */
+	const char *task = o->pids ? o->pids : o->tids;
+	p->env.pid = task ? (s32)strtol(task, NULL, 10) : 0;
 	return err;
 }
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- what is meant --------------------------------------------------------------------------------------------------------- */
@@ -83,7 +84,10 @@ static int take_event(struct ftrace_setup *s, struct ftrace_buffer_opt *b,
 /* 1: it is not there, and that was said to be well. */
 static int resolve(struct ftrace_setup *s, const char *text, u32 use)
 {
-	struct event_env env = { .tracing = s->tracing, .root = s->root_path };
+	/* The first of a list. */
+	struct event_env env = { .tracing = s->tracing,
+				 .root = s->root_path,
+				 .pid = s->pids ? (s32)strtol(s->pids, NULL, 10) : 0 };
 	struct diag quiet;
 	if (!s->ignore_missing)
 		return event_list_add(&s->events, &env, text, use, s->diag);

@@ -246,6 +246,40 @@ else
 	skip "no sys/sdt.h" "a static probe with a semaphore"
 fi
 
+# ---- a library that only a process has mapped ----------------------------------------------------------------------------------------------
+echo 'int lib_work(int n) { return n + 1; }' >lib.c
+cat >user.c <<'END'
+#include <stdio.h>
+int lib_work(int n);
+int main(void) { for (int n; scanf("%d", &n) == 1;) { printf("%d\n", lib_work(n)); fflush(stdout); } return 0; }
+END
+cc -g -O1 -fPIC -shared -o "lib$me.so.1" lib.c && cc -O1 -o "user$me" user.c "./lib$me.so.1" -Wl,-rpath,"$PWD"
+coproc user { exec "./user$me"; }
+talk() { for n in 1 2 3; do echo $n >&"${user[1]}" && read -r _ <&"${user[0]}"; done; }
+talk
+pid=$user_PID
+cd / || exit 1
+for verb in stat record; do
+	how=(-x ,)
+	[ $verb = stat ] || how=(-q -o "$SONDE_TMP/lib.data")
+	sonde $verb "${how[@]}" -p "$pid" -e "uprobe:lib$me:lib_work n=%di:s32" >"$SONDE_TMP/log" 2>&1 &
+	run=$!
+	wait_until counts_events $run
+	wait_until catches $run INT
+	talk
+	kill -INT $run
+	wait $run
+	[ $verb = stat ] || sonde script -i "$SONDE_TMP/lib.data" >"$SONDE_TMP/log" 2>/dev/null
+	is "$(grep -Ec '^3,,uprobe:lib_work,| n=[123]$' "$SONDE_TMP/log")" "$([ $verb = stat ] && echo 1 || echo 3)" "$verb -p: a library by its name" ||
+		diag "$(cat "$SONDE_TMP/log")"
+done
+sonde stat -e "uprobe:lib$me:lib_work" true >/dev/null 2>"$SONDE_TMP/log"
+isnt $? 0 "without the process it is not found"
+like "$(cat "$SONDE_TMP/log")" 'hint: it is neither here, .*with -p' "and what would help is named"
+cd "$SONDE_TMP" || exit 1
+kill "$pid"
+wait "$pid" 2>/dev/null
+
 # ---- lines -----------------------------------------------------------------------------------------------------------------------
 exits 0 "S1-096 S1-086 S1-128: --line FUNC" probe --line schedule
 is "$(head -1 <<<"$out")" "<schedule@$PWD/src/kernel/sched.c:0>" "S1-100: the head"

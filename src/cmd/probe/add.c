@@ -2,7 +2,7 @@
 #include "cmd/probe/probe.h"
 
 #include "base/json.h"
-#include "probe/find_symbol.h"
+#include "event/probe_elf.h"
 #include "probe/names.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ struct added {
 	struct probe_listing taken;
 	bool has_taken;
 	struct tracing tracing;
-	struct debuginfo *held; /* of the target that came last */
+	struct probe_held *held; /* from one request to the next */
 };
 
 static void added_done(struct added *a)
@@ -26,7 +26,7 @@ static void added_done(struct added *a)
 		probe_listing_done(&a->taken);
 	arena_done(&a->arena);
 	tracing_close(&a->tracing);
-	probe_held_close(a->held);
+	probe_held_free(a->held);
 }
 
 static int added_init(struct added *a, struct probe_opts *o)
@@ -34,6 +34,9 @@ static int added_init(struct added *a, struct probe_opts *o)
 	*a = (struct added){ 0 };
 	probe_defs_init(&a->defs);
 	arena_init(&a->arena);
+	a->held = probe_held_new();
+	if (!a->held)
+		return -ENOMEM;
 	return tracing_open(&a->tracing, o->root ? o->root : "");
 }
 
@@ -42,7 +45,7 @@ static int check_returns(struct app *app, const struct probe_opts *o,
 			 const struct probe_target *target, const struct probe_request *r)
 {
 	if (!r->is_return || target->where != PROBE_BINARY || o->force ||
-	    !probe_moves_stacks(target->path))
+	    !probe_elf_moves_stacks(target->path))
 		return 0;
 	int err = diag_error(&app->diag, -EPERM,
 			     "probes on returns can crash %s: it is a Go program, which moves its "
@@ -58,7 +61,7 @@ static int find_one(struct app *app, struct probe_opts *o, struct probe_wish *w,
 {
 	struct probe_request r;
 	size_t first = a->defs.at.nr;
-	w->target.held = &a->held;
+	w->target.held = a->held;
 	int err = probe_parse(w->text, &a->arena, &r, &app->diag);
 	if (!err)
 		err = check_returns(app, o, &w->target, &r);
@@ -115,12 +118,13 @@ static void say_definitions(struct app *app, const struct added *a, bool dry)
 	}
 }
 
-static void say_added(struct app *app, const struct added *a)
+static void say_added(struct app *app, const struct added *a, bool dry)
 {
 	struct strbuf name, place;
 	strbuf_init(&name);
 	strbuf_init(&place);
-	strbuf_printf(&app->err, "Added new event%s:\n", a->defs.at.nr > 1 ? "s" : "");
+	strbuf_printf(&app->err, "%s event%s:\n", dry ? "Would add" : "Added new",
+		      a->defs.at.nr > 1 ? "s" : "");
 	for (size_t i = 0; i < a->defs.at.nr; i++) {
 		strbuf_reset(&name);
 		strbuf_reset(&place);
@@ -130,7 +134,7 @@ static void say_added(struct app *app, const struct added *a)
 		strbuf_printf(&app->err, "  %-20s (on %s)\n", strbuf_cstr(&name),
 			      strbuf_cstr(&place));
 	}
-	if (a->defs.at.nr)
+	if (a->defs.at.nr && !dry)
 		strbuf_printf(&app->err,
 			      "\nYou can now use it in all %s tools, such as:\n\n\t%s record -e %s "
 			      "-aR sleep 1\n\n",
@@ -208,7 +212,7 @@ int probe_cmd_add(struct app *app, struct probe_opts *o)
 	if (!err && app->json)
 		err = print_json(app, &a);
 	else if (!err && !o->quiet)
-		say_added(app, &a);
+		say_added(app, &a, o->dry_run && !app->dialect->perf_closing_lines);
 	strbuf_done(&title);
 	added_done(&a);
 	return err ? app_fail(app, err) : APP_DONE;

@@ -7,6 +7,7 @@
 #include "probe/find_symbol.h"
 #include "session/symbols.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -211,6 +212,22 @@ static int run_offsets(struct app *app, const struct probe_opts *o)
 	return err ? app_fail(app, err) : APP_DONE;
 }
 
+/* "vfs_read -x prog": the words of a definition take all that follows, as with perf. No argument of a probe begins like an option. */
+static int refuse_late_option(struct app *app, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		const char *word = argv[i];
+		if (word[0] != '-' || (word[1] != '-' && (!isalpha((u8)word[1]) || word[1] == 'u')))
+			continue;
+		int err =
+			diag_error(&app->diag, -EINVAL, "option '%s' follows the definition", word);
+		diag_hint(&app->diag, "options come before it: '%s %s ... %s ...'", app->title,
+			  word, argv[0]);
+		return err;
+	}
+	return 0;
+}
+
 /* Words are one definition: perf probe FUNC arg arg. */
 static int join_words(struct probe_opts *o, int argc, char **argv)
 {
@@ -267,7 +284,9 @@ static int dispatch(struct app *app, struct probe_opts *o)
 static int probe_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct probe_opts *o = opts;
-	int err = argc && !take_pattern(o, argc, argv) ? join_words(o, argc, argv) : 0;
+	int err = refuse_late_option(app, argc, argv);
+	if (!err && argc && !take_pattern(o, argc, argv))
+		err = join_words(o, argc, argv);
 	if (!err)
 		err = spread(app, o);
 	int status = err ? app_fail(app, err) : dispatch(app, o);

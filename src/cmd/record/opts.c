@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -247,6 +248,9 @@ static int resolve_events(struct record_session *s)
 	s->has_env = true;
 	run_probes_init(&s->probes, "record");
 	s->env.probes = &s->probes.ops;
+	/* The first of a list. */
+	const char *task = s->o->pids ? s->o->pids : s->o->tids;
+	s->env.pid = task ? (s32)strtol(task, NULL, 10) : 0;
 	event_list_init(&s->events);
 	u32 first = 0;
 	vec_for_each (&s->o->words.list, w) {
