@@ -59,8 +59,11 @@ static enum flame_kind kind_of(const struct side *s, const struct name_func *fn)
 									  : FLAME_USER;
 }
 
-static const char *mark_text(u64 mark)
+static const char *mark_text(const struct flame_build *b, u64 mark)
 {
+	const char *own = b->mark_text ? b->mark_text(b->mark_ctx, mark) : NULL;
+	if (own)
+		return own;
 	switch (mark) {
 	case MARK_TRUNCATED: return "[truncated stack]";
 	case MARK_DEFERRED: return "[deferred stack]";
@@ -114,7 +117,7 @@ static s64 frame_of(struct side *s, u32 func)
 				     ? s->catalog->images.at[fn->image].name
 				     : NULL;
 	struct flame_frame want = { .kind = kind_of(s, fn) };
-	s64 name = want.kind == FLAME_MARK ? add_string(s->flame, mark_text(fn->start))
+	s64 name = want.kind == FLAME_MARK ? add_string(s->flame, mark_text(s->build, fn->start))
 		   : fn->name		   ? add_string(s->flame, fn->name)
 					   : add_unnamed(s->flame, module);
 	s64 in = want.kind == FLAME_MARK ? 0 : add_string(s->flame, module);
@@ -131,7 +134,7 @@ static s64 frame_of(struct side *s, u32 func)
 static bool has_mark(const struct frame_table *t, const u32 *row, u32 nr)
 {
 	for (u32 i = 0; i < nr; i++)
-		if (t->frames[row[i]].mode == FRAME_MARK && t->frames[row[i]].offset != MARK_JOINED)
+		if (t->frames[row[i]].mode == FRAME_MARK && mark_is_cut(t->frames[row[i]].offset))
 			return true;
 	return false;
 }
@@ -299,7 +302,8 @@ static int make_lines(struct side *s)
 static int make_events(struct side *s)
 {
 	for (size_t i = 0; i < s->catalog->events.nr; i++) {
-		s64 name = add_string(s->flame, s->catalog->events.at[i].name);
+		s64 name = add_string(s->flame, s->build->event ? s->build->event
+								: s->catalog->events.at[i].name);
 		if (name < 0)
 			return (int)name;
 		size_t at = 0;

@@ -24,6 +24,10 @@ struct flame_build {
 	bool by_comm; /* tasks of one name are one: what two recordings have in common */
 	unsigned workers; /* 0: one for each CPU */
 	u32 max_nodes; /* the lightest branches are joined beyond so many; 0: none is */
+	const char *event; /* all events are this one; NULL: each is its own */
+	/* What marks of the sink's own are called (frame.h), NULL for others; may be NULL. */
+	const char *(*mark_text)(void *ctx, u64 mark);
+	void *mark_ctx;
 	u32 worker_least; /* items or nodes that a worker is worth starting for; 0: the usual number */
 	VEC(struct fold_item) items;
 	VEC(u32)
@@ -34,7 +38,7 @@ struct flame_build {
 };
 
 /*
- * Zero but for flame, by_comm, max_nodes and workers. After stream_run(): takes what the sink has as the next side. The flame is an initialised one. What is
+ * Zero but for flame, by_comm, max_nodes, workers, event and marks. After stream_run(): takes what the sink has as the next side. The flame is an initialised one. What is
  * large is not copied: the sink's points and the run's chains may be gone afterwards.
  */
 int flame_build_add(struct flame_build *b, struct flame_sink *s, const struct catalog *c,

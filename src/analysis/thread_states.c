@@ -555,6 +555,30 @@ int thread_states_feed(struct thread_states *ts, const struct sample *s)
 	}
 }
 
+static int carry_id(struct carry *c, u32 *id)
+{
+	s64 got = *id ? carry_chain(c, *id) : 0;
+	if (got >= 0)
+		*id = (u32)got;
+	return (int)min(got, (s64)0);
+}
+
+int thread_states_carry(struct thread_states *ts, struct carry *c)
+{
+	int err = 0;
+	for (size_t i = 0; i < ts->threads.nr && !err; i++) {
+		struct sched_thread *t = &ts->threads.at[i];
+		if (t->ended) {
+			t->own_chain = t->cause_chain = CHAIN_NONE;
+			continue;
+		}
+		err = carry_id(c, &t->own_chain);
+		if (!err)
+			err = carry_id(c, &t->cause_chain);
+	}
+	return err;
+}
+
 int thread_states_finish(struct thread_states *ts, u64 until_ns)
 {
 	int err = 0;
@@ -659,6 +683,11 @@ const char *thread_comm(const struct thread_states *ts, u32 thread)
 {
 	const struct sched_thread *t = &ts->threads.at[thread];
 	return t->tid ? strtab_str(&ts->comms, t->comm) : "<idle>";
+}
+
+const char *thread_states_comm_text(const struct thread_states *ts, u32 comm)
+{
+	return comm < ts->comms.nr ? strtab_str(&ts->comms, comm) : "";
 }
 
 const struct thread_states_totals *thread_states_totals(const struct thread_states *ts)

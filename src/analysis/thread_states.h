@@ -125,6 +125,8 @@ void thread_states_free(struct thread_states *ts);
 /* For one run with one worker. chains: cause_chain and own_chain are wanted, ids of the shard's table (thread_states_shard()). */
 struct sink *thread_states_sink(struct thread_states *ts, bool chains);
 const struct shard *thread_states_shard(const struct thread_states *ts);
+/* For sinks that keep ids: those of open intervals in a new generation of tables. 0 or -ENOMEM. */
+int thread_states_carry(struct thread_states *ts, struct carry *c) must_check;
 /* Events in the order of time, for who has no run. */
 int thread_states_feed(struct thread_states *ts, const struct sample *s) must_check;
 /* After the last event: reports intervals that are still open. until_ns 0: when the last event was. */
@@ -133,6 +135,8 @@ int thread_states_finish(struct thread_states *ts, u64 until_ns) must_check;
 u32 thread_states_nr(const struct thread_states *ts);
 const struct sched_thread *thread_at(const struct thread_states *ts, u32 thread);
 const char *thread_comm(const struct thread_states *ts, u32 thread); /* "<idle>" for idle tasks */
+const char *thread_states_comm_text(const struct thread_states *ts,
+				    u32 comm); /* of sched_thread.comm */
 const struct thread_states_totals *thread_states_totals(const struct thread_states *ts);
 /* Who runs on a CPU now; THREAD_NONE: not known. *since_ns may be NULL. */
 u32 thread_states_current(const struct thread_states *ts, s32 cpu, u64 *since_ns);

@@ -6,7 +6,8 @@
 bool export_is_time(const char *event)
 {
 	return str_starts(event, "cpu-clock") || str_starts(event, "task-clock") ||
-	       !strcmp(event, "function_graph");
+	       !strcmp(event, "function_graph") || !strcmp(event, "off-cpu") ||
+	       !strcmp(event, "wall-clock");
 }
 
 void export_frame_name(const struct flame *f, const struct flame_frame *fr, struct strbuf *to)

@@ -27,7 +27,32 @@ enum frame_mode {
 const char *frame_mode_word(unsigned mode);
 
 /* Said inside a chain, at its root end. */
-enum frame_mark { MARK_TRUNCATED = 1, MARK_DEFERRED, MARK_CORRUPT, MARK_JOINED };
+enum frame_mark {
+	MARK_TRUNCATED = 1,
+	MARK_DEFERRED,
+	MARK_CORRUPT,
+	MARK_JOINED,
+	/* Of waits (analysis/off_cpu): what the thread was doing, outermost. */
+	MARK_RUNNING,
+	MARK_READY,
+	MARK_BLOCKED,
+	MARK_BLOCKED_LONG, /* the same; long enough to be idle */
+	MARK_UNINTERRUPTIBLE,
+	MARK_STOPPED,
+	MARK_IDLE,
+	MARK_STATE_UNKNOWN,
+	/* And where frames are missing, or those of another thread follow, innermost first. */
+	MARK_NO_STACK,
+	MARK_NEW_THREAD,
+	MARK_NOT_SAMPLED,
+	MARK_WOKEN_BY_IRQ,
+	MARK_WOKEN_BY, /* by a thread: its name is in the upper half of the offset */
+};
+/* Whether it says that frames are missing that should be there. */
+static inline bool mark_is_cut(u64 mark)
+{
+	return mark == MARK_TRUNCATED || mark == MARK_DEFERRED || mark == MARK_CORRUPT;
+}
 
 enum {
 	FRAME_NONE = 0, /* id of no frame */

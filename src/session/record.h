@@ -43,7 +43,9 @@ struct record_opts {
 	const char *clock;
 	const char *zstd;
 	s8 inherit; /* 1, -1: no; 0: not said */
-	bool per_thread, one_group, off_cpu;
+	bool per_thread, one_group;
+	bool off_cpu; /* also the scheduler's events, of the whole system */
+	bool wide; /* the whole system is recorded: processes that are named only say for how long */
 	bool code_page_size, data_page_size, phys_data, transaction;
 	bool user_chains, kernel_chains;
 	bool dry_run;
@@ -62,10 +64,10 @@ struct record_opts {
 	s64 delay_ms;
 	bool quiet;
 	struct recorder_stats *result; /* for those who say it themselves; NULL: a closing line does */
-	s32 *command_pid; /* where the command's process ID goes; NULL: nowhere */
 	struct source *source; /* gets all that is recorded, instead of a file; NULL: there is a file */
 	int (*begin)(void *ctx); /* with a source, when the command is made: what starts threads; 0 or negative errno */
 	void *begin_ctx;
+	s32 *command_pid; /* set before that: the command's process, 0: there is none; may be NULL */
 	const bool *source_enough; /* set when the source has seen enough: its end is a good one, and a command goes on; NULL: it never is */
 	bool no_build_ids, no_build_id_cache, all_build_ids;
 	bool kcore;
@@ -99,6 +101,10 @@ struct record_session {
 	struct term_progress progress;
 	struct cpuset cpus;
 	struct record_ids pids, tids;
+	struct record_watched {
+		VEC(int) fds; /* of processes that are named but not recorded alone */
+		size_t nr_gone;
+	} watched;
 	VEC(bool) exclude_self; /* by event */
 	VEC(int) cgroups; /* by event: descriptors */
 	struct {
@@ -147,6 +153,11 @@ int record_keep_last(struct record_session *s) must_check;
 int record_on_usr2(void *ctx, u64 signo);
 /* What came over the control channel. */
 int record_obey(void *ctx, enum control_command command);
+
+/* What --off-cpu records beside the events that were asked for. */
+int record_add_scheduler(struct record_session *s) must_check;
+/* Where the whole system is recorded for some processes: it ends with them. */
+int record_watch_tasks(struct record_session *s) must_check;
 
 /* Events that start a new file: their list; from when the recording's own are open; and their end. */
 int record_resolve_triggers(struct record_session *s) must_check;

@@ -53,28 +53,71 @@ static int add_side(struct flame_build *b, struct flame_sink *sink, struct named
 	return 0;
 }
 
+static bool has_switches(const struct source *src)
+{
+	vec_for_each (&src->catalog.events, e)
+		if (e->name && (strstr(e->name, "sched_switch") ||
+				(e->schema && !strcmp(e->schema->name, "sched_switch"))))
+			return true;
+	return false;
+}
+
+/* Between the run and its folding: stacks of waits are shortened, and added up. */
+static int take_waits(struct flame_build *b, const struct stacks_opts *o,
+		      const struct wait_stacks_opts *waits, struct off_cpu *off,
+		      struct named_run *run)
+{
+	int err = wait_stacks_shorten(run, waits);
+	wait_stacks_build(b, off, waits);
+	return err || !o->waited ? err : wait_result_read(o->waited, off);
+}
+
+static int load_stacks(struct symbols *sy, const struct stacks_opts *o, const char *path,
+		       struct source *src, struct flame_build *b)
+{
+	struct flame_sink *sink = flame_sink_new();
+	struct off_cpu *off =
+		sink && o->waits ? off_cpu_new(&o->waits->fold, flame_sink(sink)) : NULL;
+	struct named_run run = { 0 };
+	int err = sink && (off || !o->waits) ? 0 : -ENOMEM;
+	if (!err)
+		err = named_run(
+			&run, src, off ? off_cpu_sink(off) : flame_sink(sink),
+			&(struct named_run_opts){ .symbols = sy,
+						  .names = o->symbols,
+						  .want = symbols_want(o->symbols) | WANT_LINE,
+						  .workers = off ? 1 : o->workers,
+						  .split_reads = !off });
+	if (!err && off)
+		err = take_waits(b, o, o->waits, off, &run);
+	if (!err)
+		err = add_side(b, sink, &run, path);
+	named_run_done(&run);
+	off_cpu_free(off);
+	flame_sink_free(sink);
+	return err;
+}
+
 static int load_one(struct symbols *sy, const struct stacks_opts *o, const char *path,
 		    struct flame_build *b)
 {
 	struct source *src;
-	int err = o->inputs ? recording_open_inputs(sy, o->inputs, path, RECORDING_TIME, o->symbols,
-						    &src)
-			    : recording_open(sy, path, RECORDING_TIME, o->symbols, &src);
+	enum recording_use use = o->waits ? RECORDING_EVENTS : RECORDING_TIME;
+	int err = o->inputs ? recording_open_inputs(sy, o->inputs, path, use, o->symbols, &src)
+			    : recording_open(sy, path, use, o->symbols, &src);
 	if (err)
 		return err;
-	struct flame_sink *sink = flame_sink_new();
-	struct named_run run = { 0 };
-	err = sink ? named_run(&run, src, flame_sink(sink),
-			       &(struct named_run_opts){ .symbols = sy,
-							 .names = o->symbols,
-							 .want = symbols_want(o->symbols) | WANT_LINE,
-							 .workers = o->workers,
-							 .split_reads = true })
-		   : -ENOMEM;
+	if (o->waits)
+		err = src->ops->prepare(src, 0, sy->diag);
+	if (!err && o->waits && !has_switches(src)) {
+		err = diag_error(
+			sy->diag, -ENODATA,
+			"%s has no sched:sched_switch events, which tell when threads wait", path);
+		diag_hint(sy->diag, "record them: sonde record --off-cpu -- COMMAND, or sched "
+				    "record -g -- COMMAND");
+	}
 	if (!err)
-		err = add_side(b, sink, &run, path);
-	flame_sink_free(sink);
-	named_run_done(&run);
+		err = load_stacks(sy, o, path, src, b);
 	src->ops->close(src);
 	return err;
 }
@@ -107,6 +150,8 @@ int stacks_load(struct symbols *sy, const struct stacks_opts *o, struct flame *f
 struct stacks_live {
 	struct live_run live;
 	struct flame_sink *stacks;
+	const struct wait_stacks_opts *waits;
+	struct off_cpu *off; /* between the source and the stacks; NULL: not wanted */
 	struct annotate *hits; /* NULL: not wanted */
 	bool by_frame_pointer;
 	struct short_chains short_chains;
@@ -119,16 +164,20 @@ struct stacks_live *stacks_live_new(const struct stacks_live_opts *o)
 	if (!l)
 		return NULL;
 	l->by_frame_pointer = o->by_frame_pointer;
+	l->waits = o->waits;
 	short_chains_init(&l->short_chains, false);
 	if (!live_run_open(&l->live, &(struct live_run_opts){ .option_names = o->option_names })) {
 		l->stacks = flame_sink_new();
+		l->off = l->stacks && o->waits ? off_cpu_new(&o->waits->fold, flame_sink(l->stacks))
+					       : NULL;
 		l->hits = o->hits ? annotate_new(NULL, &l->live.source->catalog) : NULL;
 	}
-	if (!l->stacks || (o->hits && !l->hits)) {
+	if (!l->stacks || (o->hits && !l->hits) || (o->waits && !l->off)) {
 		stacks_live_free(l);
 		return NULL;
 	}
-	struct sink *parts[] = { flame_sink(l->stacks), o->hits ? annotate_sink(l->hits) : NULL,
+	struct sink *parts[] = { l->off ? off_cpu_sink(l->off) : flame_sink(l->stacks),
+				 o->hits ? annotate_sink(l->hits) : NULL,
 				 o->by_frame_pointer ? &l->short_chains.sink : NULL };
 	sink_fan_init(&l->fan, parts, ARRAY_SIZE(parts));
 	return l;
@@ -137,6 +186,12 @@ struct stacks_live *stacks_live_new(const struct stacks_live_opts *o)
 struct source *stacks_live_source(struct stacks_live *l)
 {
 	return l->live.source;
+}
+
+void stacks_live_choose_root(struct stacks_live *l, s32 pid)
+{
+	if (l->off && pid > 0)
+		off_cpu_choose_root(l->off, pid);
 }
 
 int stacks_live_start(struct stacks_live *l)
@@ -156,6 +211,8 @@ int stacks_live_end(struct stacks_live *l, struct symbols *sy, const struct stac
 	run->names = recording_names(sy, run->src, o->symbols);
 	run->own_names = true;
 	err = run->names ? named_run_resolve(run, symbols_want(o->symbols) | WANT_LINE) : -ENOMEM;
+	if (!err && l->off)
+		err = take_waits(&b, o, l->waits, l->off, run);
 	if (!err)
 		err = add_side(&b, l->stacks, run, NULL);
 	if (!err)
@@ -182,6 +239,7 @@ void stacks_live_free(struct stacks_live *l)
 	if (!l)
 		return;
 	(void)!live_run_end(&l->live); /* its sinks go first */
+	off_cpu_free(l->off);
 	flame_sink_free(l->stacks);
 	annotate_free(l->hits);
 	short_chains_done(&l->short_chains);

@@ -4,15 +4,27 @@
 
 #include <string.h>
 
-/* Ways into the scheduler, which all waits have in common, and into the kernel. */
-static bool is_common(const char *name)
+bool wait_chain_is_common(const char *name)
 {
 	static const char *const names[] = {
-		"schedule",	    "__schedule",      "preempt_schedule",
-		"schedule_timeout", "io_schedule",     "schedule_preempt_disabled",
-		"try_to_wake_up",   "wake_up_process", "default_wake_function",
-		"do_syscall_64",    "invoke_syscall",  "do_el0_svc",
-		"el0_svc",	    "el0t_64_sync",    "el0t_64_sync_handler",
+		"schedule",
+		"__schedule",
+		"preempt_schedule",
+		"schedule_hrtimeout_range_clock",
+		"schedule_hrtimeout_range",
+		"finish_task_switch",
+		"schedule_timeout",
+		"io_schedule",
+		"schedule_preempt_disabled",
+		"try_to_wake_up",
+		"wake_up_process",
+		"default_wake_function",
+		"do_syscall_64",
+		"invoke_syscall",
+		"do_el0_svc",
+		"el0_svc",
+		"el0t_64_sync",
+		"el0t_64_sync_handler",
 	};
 	static const char *const starts[] = { "__traceiter_", "perf_trace_", "entry_SYSCALL" };
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -33,7 +45,8 @@ void wait_chain_each(const struct wait_chain_names *n, u32 chain,
 		const char *name = n->names->funcs[n->names->func_of[frames[i]]].name;
 		u32 mode = n->frames->frames[frames[i]].mode;
 		u32 *so_far = &shown[mode == FRAME_USER];
-		if (mode == FRAME_MARK || (name && is_common(name)) || *so_far >= n->max_stack)
+		if (mode == FRAME_MARK || (name && wait_chain_is_common(name)) ||
+		    *so_far >= n->max_stack)
 			continue;
 		call(ctx, name ? name : "[unknown]");
 		++*so_far;

@@ -11,6 +11,8 @@ struct wait_chain_names {
 	u32 max_stack; /* of the kernel, and of the program */
 };
 
+/* Whether a function is a way into the scheduler, which all waits have in common, or into the kernel. */
+bool wait_chain_is_common(const char *name);
 /* Innermost first. */
 void wait_chain_each(const struct wait_chain_names *n, u32 chain,
 		     void (*call)(void *ctx, const char *name), void *ctx);

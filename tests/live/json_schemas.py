@@ -97,6 +97,7 @@ CASES = [
     ("inspect", "value", "inspect --probed vfs_read"),
     ("inspect-watch", "lines", "inspect -i 1 -n 2 $current->pid"),
     ("flame", "value", "flame -o flame.html one.data"),
+    ("flame", "value", "flame --wall -o wall.html switches.data"),
     ("export", "value", "export -i one.data --to pprof -o one.pb"),
     ("who", "lines", "who -b -n 2 -d 0.05"),
     ("who", "lines", "who -b -n 1 -d 0.05 -H -o " + ALL_COLUMNS),

@@ -88,8 +88,9 @@ reads max.data
 ok $? "--max-size: readable"
 exits 0 "--mmap-flush" "$SONDE" record --mmap-flush 64K -F 999 -o flush.data -- "$SONDE" workload leaf 0.3
 between "$(said_samples)" 10 100000 "what does not fill it comes all the same"
-exits 0 "--off-cpu is not recorded" "$SONDE" record --off-cpu -o x.data -- true
-like "$err" 'hint: use -e sched:sched_switch -g' "and the warning names what to use"
+exits 0 "--off-cpu" "$SONDE" record --off-cpu -e cpu-clock -o x.data -- true
+is "$("$SONDE" evlist -i x.data | grep -v '^#' | tr '\n' ' ')" "cpu-clock sched:sched_switch sched:sched_waking sched:sched_wakeup_new sched:sched_process_fork dummy:HG " \
+	"records the scheduler's events as well"
 
 # ---- commands from outside
 mkfifo ctl ack

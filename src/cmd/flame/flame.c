@@ -8,6 +8,9 @@
 #include "session/recording.h"
 #include "session/stacks.h"
 #include "base/json.h"
+#include "base/num.h"
+#include "kern/procfs.h"
+#include "session/choose.h"
 #include "export/folded.h"
 #include "view/html_flame.h"
 #include "view/svg_flame.h"
@@ -36,6 +39,9 @@ struct flame_opts {
 	bool term;
 	bool inverted;
 	struct folded_opts fold;
+	bool off_cpu, wall;
+	u64 wakers;
+	bool idle_stacks;
 	bool open;
 	bool code;
 	u64 width;
@@ -54,6 +60,11 @@ struct flame_job {
 	const char *output;
 	u64 cost_ns; /* of recording */
 	struct recorder_stats recorded;
+	struct wait_stacks_opts waits; /* --off-cpu, --wall */
+	struct wait_result waited;
+	struct number_list pids, tids;
+	s32 command_pid;
+	u64 nr_asleep; /* threads to which nothing happened */
 	int status; /* of the command we ran */
 	bool said; /* it was told why there is nothing to draw */
 	struct flame flame;
@@ -69,30 +80,65 @@ static u64 own_cpu_ns(void)
 
 /* ---- recording ---- */
 
+static bool wants_waits(const struct flame_job *j)
+{
+	return j->o->off_cpu || j->o->wall;
+}
+
 static int begin_stacks(void *ctx)
 {
-	return stacks_live_start(ctx);
+	struct flame_job *j = ctx;
+	/* With -p or -t the command only says for how long. */
+	if (!j->o->record.all && !j->pids.at.nr && !j->tids.at.nr)
+		stacks_live_choose_root(j->live, j->command_pid);
+	return stacks_live_start(j->live);
+}
+
+/* The scheduler's events of the whole system; with --wall, what runs is sampled as well. */
+static int want_scheduler(struct flame_job *j, struct strbuf *clock)
+{
+	struct record_opts *r = &j->o->record;
+	if (j->o->wall) {
+		strbuf_printf(clock, "cpu-clock/freq=%s/", r->freq ? r->freq : "999");
+		struct record_word *w = vec_push(&r->words.list);
+		if (!w || clock->err)
+			return -ENOMEM;
+		*w = (struct record_word){ .text = strbuf_cstr(clock), .kind = WORD_EVENT };
+	}
+	r->freq = NULL;
+	r->wide = true;
+	r->command_pid = &j->command_pid;
+	return 0;
 }
 
 /* j->said: there is nothing to draw, and it was said why; j->status is the command's. */
 static int record_now(struct flame_job *j, int argc, char **argv)
 {
 	struct record_opts *r = &j->o->record;
+	struct strbuf clock;
 	j->live = stacks_live_new(&(struct stacks_live_opts){
 		.option_names = j->app->diag.options,
-		.hits = j->form == FORM_HTML && j->o->code,
-		.by_frame_pointer = r->call_graph && !strcmp(r->call_graph, "fp") && !r->quiet });
+		.hits = j->form == FORM_HTML && j->o->code && !wants_waits(j),
+		.waits = wants_waits(j) ? &j->waits : NULL,
+		.by_frame_pointer = !wants_waits(j) && r->call_graph &&
+				    !strcmp(r->call_graph, "fp") && !r->quiet });
 	if (!j->live)
 		return -ENOMEM;
 	r->source = stacks_live_source(j->live);
 	r->begin = begin_stacks;
-	r->begin_ctx = j->live;
+	r->begin_ctx = j;
 	r->result = &j->recorded;
 	if (!r->call_graph)
 		r->call_graph = "auto";
-	if (!r->freq && !r->live.period)
+	if (!r->freq && !r->live.period && !wants_waits(j))
 		r->freq = "999";
-	j->status = command_record.run(j->app, r, argc, argv);
+	strbuf_init(&clock);
+	int err = wants_waits(j) ? want_scheduler(j, &clock) : 0;
+	if (!err)
+		j->status = command_record.run(j->app, r, argc, argv);
+	strbuf_done(&clock);
+	if (err)
+		return err;
 	j->cost_ns = own_cpu_ns();
 	if (j->status == APP_NOT_FOUND && j->app->diag.nr_errors)
 		diag_hint(&j->app->diag,
@@ -220,6 +266,91 @@ static int render(struct flame_job *j, struct strbuf *to)
 	return err;
 }
 
+/* Where the time of all threads went: "3 threads, 2.104 s: ..." */
+static void say_waits(struct flame_job *j)
+{
+	const struct wait_sums *w = &j->waited.sums;
+	u64 all_ns = w->running_ns + w->ready_ns + w->blocked_ns + w->unknown_ns;
+	strbuf_printf(
+		&j->app->err,
+		"%s: %llu %s, %.3f s: running %.3f s%s, waiting for a CPU %.3f s, blocked %.3f "
+		"s, unknown %.3f s\n",
+		j->app->title, (unsigned long long)w->nr_threads,
+		str_plural(w->nr_threads, "thread", "threads"), (double)all_ns / 1e9,
+		(double)w->running_ns / 1e9, j->o->wall ? "" : " (not shown)",
+		(double)w->ready_ns / 1e9, (double)w->blocked_ns / 1e9, (double)w->unknown_ns / 1e9);
+	(void)strbuf_flush(&j->app->err);
+}
+
+/* Threads of the processes that were recorded: those to which nothing happened have no time. */
+static void find_asleep(struct flame_job *j)
+{
+	struct sysroot root;
+	struct procfs proc;
+	if (sysroot_open(&root, NULL))
+		return;
+	procfs_init(&proc, &root);
+	for (size_t i = 0; i < j->pids.at.nr; i++) {
+		s32 *tids;
+		size_t nr;
+		if (!procfs_tids(&proc, j->pids.at.at[i], &tids, &nr))
+			j->nr_asleep += wait_result_missing(&j->waited, tids, nr);
+	}
+	procfs_done(&proc);
+	sysroot_close(&root);
+}
+
+/* What is not in the picture, or not exact. */
+static void warn_waits(struct flame_job *j)
+{
+	const struct wait_sums *w = &j->waited.sums;
+	struct diag *d = &j->app->diag;
+	if (w->nr_gaps) {
+		diag_warn(d,
+			  "events were lost %llu %s: %.3f s of the threads' time is next to a gap "
+			  "and not exact",
+			  (unsigned long long)w->nr_gaps, str_plural(w->nr_gaps, "time", "times"),
+			  (double)w->lossy_ns / 1e9);
+		diag_hint(d, "larger buffers lose fewer: -m 16M");
+	} else if (w->nr_bugs && w->unknown_ns) {
+		diag_warn(d,
+			  "%llu context switches do not continue the one before: %.3f s are "
+			  "[unknown]",
+			  (unsigned long long)w->nr_bugs, (double)w->unknown_ns / 1e9);
+	}
+	if (j->nr_asleep)
+		diag_note(
+			d, "%llu %s of the process had no events: blocked all the time, which is not shown",
+			(unsigned long long)j->nr_asleep,
+			str_plural(j->nr_asleep, "thread", "threads"));
+	if (j->o->wall && w->running_ns && !w->nr_sampled) {
+		diag_note(d,
+			  "the recording has no samples of what runs: that time is [not sampled]");
+		diag_hint(d, "sonde record --off-cpu -- COMMAND records both");
+	}
+}
+
+static void json_waits(struct flame_job *j, struct json *js)
+{
+	json_key(js, "threads");
+	json_array(js);
+	vec_for_each (&j->waited.threads, t) {
+		json_object(js);
+		json_put_str(js, "comm", strtab_str(&j->waited.names, t->comm));
+		json_put_s64(js, "pid", t->pid);
+		json_put_s64(js, "tid", t->tid);
+		json_put_u64(js, "wall_ns",
+			     t->running_ns + t->ready_ns + t->blocked_ns + t->unknown_ns);
+		json_put_u64(js, "running_ns", t->running_ns);
+		json_put_u64(js, "ready_ns", t->ready_ns);
+		json_put_u64(js, "blocked_ns", t->blocked_ns);
+		json_put_u64(js, "unknown_ns", t->unknown_ns);
+		json_put_u64(js, "lossy_ns", t->lossy_ns);
+		json_object_end(js);
+	}
+	json_array_end(js);
+}
+
 static void say_json(struct flame_job *j)
 {
 	struct json js;
@@ -234,6 +365,8 @@ static void say_json(struct flame_job *j)
 	json_put_u64(&js, "frames", j->flame.nr_all_nodes);
 	json_put_u64(&js, "frames_joined", j->flame.nr_joined);
 	json_put_double(&js, "recorder_cpu_seconds", (double)s->cost_ns / 1e9);
+	if (wants_waits(j))
+		json_waits(j, &js);
 	json_object_end(&js);
 	(void)!json_end(&js);
 }
@@ -257,6 +390,8 @@ static void say_result(struct flame_job *j)
 		strbuf_printf(to, "; recorder used %.0f ms CPU", (double)s->cost_ns / 1e6);
 	strbuf_char(to, '\n');
 	(void)strbuf_flush(to);
+	if (wants_waits(j))
+		say_waits(j);
 }
 
 /* A browser on this screen, and only if there is one and it is ours. */
@@ -382,7 +517,9 @@ static int load(struct flame_job *j)
 				 .by_comm = j->form != FORM_HTML,
 				 .max_nodes = j->form == FORM_HTML ? max_nodes(j->o) : 0,
 				 .workers = (unsigned)j->o->workers,
-				 .symbols = &j->o->symbols };
+				 .symbols = &j->o->symbols,
+				 .waits = wants_waits(j) ? &j->waits : NULL,
+				 .waited = &j->waited };
 	if (!j->live)
 		return stacks_load(sy, &o, &j->flame);
 	int err = stacks_live_end(j->live, sy, &o, &j->flame);
@@ -403,6 +540,16 @@ static int say_empty(struct flame_job *j)
 	if (j->live)
 		diag_hint(d, "a command that sleeps or exits at once uses no CPU time to sample; "
 			     "-F max samples more often");
+	return -ENODATA;
+}
+
+static int say_no_waits(struct flame_job *j)
+{
+	struct diag *d = &j->app->diag;
+	(void)diag_error(d, -ENODATA, "no waits of these threads in %s",
+			 j->live ? "the recording" : j->paths[0]);
+	if (!j->live && (j->pids.at.nr || j->tids.at.nr))
+		diag_hint(d, "sonde sched timehist -s lists the threads of the recording");
 	return -ENODATA;
 }
 
@@ -429,7 +576,13 @@ static int draw(struct flame_job *j)
 	if (err)
 		return err;
 	if (!j->flame.points.nr)
-		return say_empty(j);
+		return wants_waits(j) ? say_no_waits(j) : say_empty(j);
+	if (wants_waits(j)) {
+		if (j->live)
+			find_asleep(j);
+		warn_waits(j);
+		return write_out(j);
+	}
 	const struct flame_side *s = &j->flame.sides[0];
 	if (s->nr_without == s->nr_samples) {
 		bool trace = !j->live && recording_kind(j->paths[0]) == LOOKS_TRACEDAT;
@@ -476,7 +629,9 @@ static bool is_no_program(const char *path)
 static int find_input(struct flame_job *j, int argc, char **argv)
 {
 	const struct record_opts *r = &j->o->record;
-	bool live = r->all || r->pids || r->tids || r->cpus;
+	/* Of a recording, -p and -t choose threads. */
+	bool live = (r->all || r->pids || r->tids || r->cpus) &&
+		    !(wants_waits(j) && argc && recording_kind(argv[0]));
 	if (j->o->inputs.items.nr)
 		j->paths[j->nr_paths++] = recording_input(&j->o->inputs, NULL);
 	else if (argc && !live && (recording_kind(argv[0]) || is_no_program(argv[0])))
@@ -490,6 +645,58 @@ static bool ends_with(const char *s, const char *end)
 {
 	size_t len = strlen(s), tail = strlen(end);
 	return len > tail && !strcmp(s + len - tail, end);
+}
+
+/* -p and -t of a recording, or of what is recorded now. */
+static int take_ids(struct flame_job *j, const char *text, const char *option,
+		    struct number_list *to)
+{
+	const char *at = text;
+	size_t len;
+	s32 id;
+	int more;
+	while (at && (more = num_next_id(&at, &len, &id)) > 0) {
+		s32 *slot = vec_push(&to->at);
+		if (!slot)
+			return app_fail(j->app, -ENOMEM);
+		*slot = id;
+	}
+	if (at && more < 0)
+		return app_usage(j->app, "%s: invalid ID '%.*s'", option, (int)len, at);
+	return 0;
+}
+
+static int check_waits(struct flame_job *j)
+{
+	const struct flame_opts *o = j->o;
+	const struct record_opts *r = &o->record;
+	if (!wants_waits(j) && (o->wakers || o->idle_stacks))
+		return app_usage(j->app, "%s needs --off-cpu or --wall",
+				 o->wakers ? "--wakers" : "--idle-stacks");
+	if (!wants_waits(j))
+		return 0;
+	if (o->off_cpu && o->wall)
+		return app_usage(j->app, "--off-cpu and --wall are mutually exclusive: --wall is "
+					 "both, running and waiting");
+	if (o->wakers > OFF_CPU_HOPS_MAX)
+		return app_usage(j->app, "--wakers: from 0 to %d", OFF_CPU_HOPS_MAX);
+	if (!j->nr_paths && r->words.list.nr)
+		return app_usage(j->app, "-e cannot be combined with --off-cpu and --wall: their "
+					 "events are the scheduler's");
+	if (!j->nr_paths && (r->live.period || r->cpus))
+		return app_usage(j->app, "%s cannot be combined with --off-cpu and --wall",
+				 r->cpus ? "-C" : "-c");
+	int status = take_ids(j, r->pids, "-p", &j->pids);
+	if (!status)
+		status = take_ids(j, r->tids, "-t", &j->tids);
+	j->waits = (struct wait_stacks_opts){ .fold = { .pids = j->pids.at.at,
+							.nr_pids = j->pids.at.nr,
+							.tids = j->tids.at.at,
+							.nr_tids = j->tids.at.nr,
+							.wall = o->wall,
+							.wakers = (u32)o->wakers },
+					      .whole_idle = o->idle_stacks };
+	return status;
 }
 
 static int check_opts(struct flame_job *j)
@@ -519,8 +726,12 @@ static int flame_run(struct app *app, void *opts, int argc, char **argv)
 	int status = find_input(&j, argc, argv);
 	if (!status)
 		status = check_opts(&j);
+	if (!status)
+		status = check_waits(&j);
 	if (status)
 		return status;
+	wait_result_init(&j.waited);
+	o->record.off_cpu = wants_waits(&j);
 	/* Before a command is run, or a large recording read, for nothing. */
 	int err = outfile_check(j.output, &app->diag);
 	if (err)
@@ -532,6 +743,9 @@ static int flame_run(struct app *app, void *opts, int argc, char **argv)
 		err = draw(&j);
 	flame_done(&j.flame);
 	stacks_live_free(j.live);
+	wait_result_done(&j.waited);
+	vec_free(&j.pids.at);
+	vec_free(&j.tids.at);
 	if (j.said)
 		return j.status ? j.status : APP_FAILED;
 	if (err)
@@ -552,6 +766,10 @@ static const struct opt flame_rows[] = {
 	OPT_LIST('i', "input", struct flame_opts, inputs, "FILE", "recording to draw (perf.data), or a trace.dat (several become one graph); - for standard input"),
 	OPT_STR('o', "output", struct flame_opts, output, "FILE", "write FILE (flame.html; NAME.svg for a picture); - for standard output"),
 	OPT_FLAG(0, "code", struct flame_opts, code, "include source and assembly of the hottest functions (default for recordings up to 32 MB; --no-code)"),
+	OPT_FLAG(0, "off-cpu", struct flame_opts, off_cpu, "where threads wait instead of where they run: blocked, or ready but without a CPU, weighted by time"),
+	OPT_FLAG(0, "wall", struct flame_opts, wall, "both, running and waiting: all of the threads' time"),
+	OPT_UINT(0, "wakers", struct flame_opts, wakers, "N", "--off-cpu, --wall: above each wait, the stack of who ended it, and of who woke that one, N in all (0, at most 4)"),
+	OPT_FLAG(0, "idle-stacks", struct flame_opts, idle_stacks, "--off-cpu, --wall: whole stacks also of threads that wait for something to do (timers, connections, work)"),
 	OPT_FLAG(0, "svg", struct flame_opts, svg, "a plain picture instead of a page"),
 	OPT_FLAG(0, "folded", struct flame_opts, folded, "folded text to standard output: one stack and its weight per line"),
 	OPT_FLAG(0, "term", struct flame_opts, term, "in the terminal: arrows move, Enter zooms, / searches, q quits"),
@@ -586,6 +804,9 @@ static const struct opt_example flame_examples[] = {
 	{ "flame -a -F 99 -- sleep 10", "the whole system for ten seconds" },
 	{ "flame perf.data -o page.html", "a recording, ours or perf's" },
 	{ "flame before.data after.data", "what got slower, what got faster" },
+	{ "flame --off-cpu -- make", "where its threads wait, and for how long" },
+	{ "flame --wall -p PID --wakers 1",
+	  "all of a process's time until Ctrl-C, with who ended each wait" },
 	{ "flame trace.dat", "kernel function calls by duration, or stacks of events" },
 	{ "flame --term perf.data", "in this terminal, by keyboard" },
 	{ "flame --folded perf.data", "stacks as text, for other tools" },
@@ -597,14 +818,19 @@ const struct command command_flame = {
 	.group = "Why",
 	.summary = "draw a recording or a command as a flame graph",
 	.usage = "[OPTIONS] [RECORDING [RECORDING] | [--] COMMAND [ARGS]]",
-	.about = "Makes one self-contained HTML page that needs no network: a flame graph to zoom "
-		 "and search, over any time range, by thread, process or command, with callers and "
-		 "callees of a function, a table, and the difference between two recordings. "
-		 "Widths are weighted by period.\nArguments that are recordings are drawn; "
-		 "otherwise they are a command that is recorded first, with call chains, at 999 "
-		 "samples per second.\nFor a trace.dat, calls of the function graph tracer are "
-		 "weighted by their own duration; other events count 1 each, with the stacks "
-		 "recorded with them.",
+	.about =
+		"Makes one self-contained HTML page that needs no network: a flame graph to zoom "
+		"and search, over any time range, by thread, process or command, with callers and "
+		"callees of a function, a table, and the difference between two recordings. "
+		"Widths are weighted by period.\nArguments that are recordings are drawn; "
+		"otherwise they are a command that is recorded first, with call chains, at 999 "
+		"samples per second.\nFor a trace.dat, calls of the function graph tracer are "
+		"weighted by their own duration; other events count 1 each, with the stacks "
+		"recorded with them.\n--off-cpu and --wall need the scheduler's events: they are "
+		"recorded on all CPUs, whatever is chosen, or come from a recording of 'record "
+		"--off-cpu' or 'sched record -g', of which -p and -t choose threads. The innermost "
+		"frames of a wait are where the thread left the CPU; the first one says whether it "
+		"was [blocked], [waiting for a CPU], or [idle].",
 	.examples = flame_examples,
 	.opts = flame_rows,
 	.opts_size = sizeof(struct flame_opts),

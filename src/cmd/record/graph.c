@@ -155,7 +155,7 @@ int record_call_graph(struct record_session *s, const char *program, struct reco
 	struct diag *d = s->tell.diag;
 	/* What -g means to perf is fp. Under our own name it is what gives whole stacks (DESIGN.md, principle 3). */
 	const char *how = o->call_graph ? o->call_graph
-			  : !o->graph	? "no"
+			  : !o->graph	? (o->off_cpu && !s->as_perf ? "fp" : "no")
 			  : s->as_perf	? "fp"
 					: "auto";
 	l->call_graph = strcmp(how, "no") && strcmp(how, "none");

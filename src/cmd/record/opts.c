@@ -14,7 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { AT_ONCE_FLUSH_NS = 50000000 };
+enum {
+	AT_ONCE_FLUSH_NS = 50000000,
+	OFF_CPU_RING_BYTES =
+		4 << 20, /* bursts of the scheduler's events are longer than those of samples */
+};
 
 /* what: "process", "thread". */
 static int parse_ids(const char *text, const char *what, struct record_ids *to, struct diag *d)
@@ -266,8 +270,12 @@ static int resolve_events(struct record_session *s)
 		if (w->kind == WORD_EVENT)
 			first = before;
 	}
-	if (!s->events.events.nr)
+	/* Who asks for waits alone is not sampled. */
+	if (!s->events.events.nr && !(s->o->off_cpu && s->o->wide))
 		err = event_list_add(&s->events, &s->env, "cycles:P", EVENT_USE_SAMPLE, d);
+	/* To perf that is another event, made by BPF. */
+	if (!err && s->o->off_cpu && !s->as_perf)
+		err = record_add_scheduler(s);
 	if (!err && s->o->one_group)
 		make_one_group(&s->events);
 	return err ? err : record_resolve_triggers(s);
@@ -351,6 +359,13 @@ static void choose_target(struct record_session *s, const char *program, struct 
 	const struct record_opts *o = s->o;
 	struct diag *d = s->tell.diag;
 	bool tasks = l->nr_pids || l->nr_tids;
+	bool off_cpu = o->off_cpu && !s->as_perf;
+	/* Who is named tells only for how long: what others do to them is part of it. */
+	if ((off_cpu || o->wide) && (tasks || program || o->all)) {
+		l->nr_pids = l->nr_tids = 0;
+		l->system_wide = true;
+		return;
+	}
 	if (tasks && o->all)
 		diag_warn(d, "%s: only these tasks are recorded, not the whole system (-a)",
 			  o->user   ? "-u"
@@ -383,6 +398,8 @@ int record_build_live(struct record_session *s, const char *program, struct reco
 		err = parse_freq(o->freq, &l->freq_hz, d);
 	if (!err && o->ring)
 		err = parse_ring(o->ring, &l->ring_bytes, d);
+	else if (!err && o->off_cpu && !s->as_perf)
+		l->ring_bytes = OFF_CPU_RING_BYTES;
 	if (!err && o->regs_intr)
 		err = parse_regs("--intr-regs", o->regs_intr, &l->regs_intr, d);
 	if (!err && o->regs_user)

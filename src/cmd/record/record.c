@@ -439,11 +439,11 @@ static int record(struct record_session *s, int argc, char **argv)
 			return app_usage(app, "-z %s: expected a level from 1 to 22", s->o->zstd);
 		ro.zstd_level = (int)level;
 	}
-	if (s->o->off_cpu) {
+	if (s->o->off_cpu && s->as_perf) {
 		diag_warn(&app->diag, "--off-cpu: off-CPU time cannot be recorded (as with a perf "
 				      "built without BUILD_BPF_SKEL=1)");
 		diag_hint(&app->diag, "use -e sched:sched_switch -g to record the stacks where "
-				      "tasks stop running");
+				      "tasks stop running, or sonde record --off-cpu");
 	}
 	if (!argc && !ro.live.system_wide && !ro.live.nr_pids && !ro.live.nr_tids)
 		return app_usage(
@@ -501,12 +501,14 @@ static int record(struct record_session *s, int argc, char **argv)
 		if (err)
 			return child_exec_status(err);
 		err = command_run_prepare(&s->run, argv, NULL, &app->diag);
-		if (s->o->command_pid)
-			*s->o->command_pid = s->run.child.pid;
 		/* With -p or -t the command only says for how long. */
 		if (!ro.live.nr_pids && !ro.live.nr_tids)
 			ro.live.command_pid = s->run.child.pid;
 	}
+	if (s->o->command_pid)
+		*s->o->command_pid = s->run.child.pid;
+	if (!err && ro.live.system_wide)
+		err = record_watch_tasks(s);
 	if (!err && s->o->realtime)
 		err = run_first(s);
 	if (err)
@@ -530,6 +532,9 @@ void record_session_done(struct record_session *s)
 	sysroot_close(&s->root);
 	vec_free(&s->pids.list);
 	vec_free(&s->tids.list);
+	vec_for_each (&s->watched.fds, fd)
+		cleanup_close(fd);
+	vec_free(&s->watched.fds);
 	vec_free(&s->exclude_self);
 	vec_for_each (&s->cgroups, fd)
 		cleanup_close(fd);
@@ -647,7 +652,7 @@ const struct opt record_rows[] = {
 	OPT_CALL(0, "switch-output-event", "EVENT", "Start a new file when EVENT occurs, like SIGUSR2 with --switch-output; EVENT itself is not recorded", record_take_trigger),
 	OPT_STR(0, "threads", struct record_opts, ignored_text, "SPEC", "There is already one reader per 16 CPUs, and they share one file", .optional = true, .hidden = true),
 	OPT_FLAG(0, "kcore", struct record_opts, kcore, "FILE becomes a directory that also holds the kernel's code and symbols (/proc/kcore), for annotate on any machine"),
-	OPT_FLAG(0, "off-cpu", struct record_opts, off_cpu, "Not supported; -e sched:sched_switch -g records the stacks where tasks stop running", .hidden = true),
+	OPT_FLAG(0, "off-cpu", struct record_opts, off_cpu, "Also record where threads wait: the scheduler's events with call chains, of the whole system (flame --off-cpu, flame --wall, sched why)"),
 	OPT_STR('S', "snapshot", struct record_opts, snapshot, "OPTS", "For AUX tracing (Intel PT, SPE), which is not supported", .optional = true, .fallback = "", .hidden = true),
 	OPT_FLAG(0, "no-bpf-event", struct record_opts, live.no_bpf_events, "BPF programs loaded during the recording are not recorded", .hidden = true),
 	OPT_FLAG(0, "bpf-event", struct record_opts, ignored, "Always on", .hidden = true),

@@ -519,7 +519,7 @@ function follow(v, path) {
 /* ---- words ---- */
 
 const grouped = new Intl.NumberFormat("en-US");
-const clock = () => /^(cpu-clock|task-clock|function_graph$)/.test(P.events[S.event] || "");
+const clock = () => /^(cpu-clock|task-clock|(function_graph|off-cpu|wall-clock)$)/.test(P.events[S.event] || "");
 function amount(w) {
 	if (diff && S.norm === "share")
 		return percent(w, 1);

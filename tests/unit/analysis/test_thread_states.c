@@ -1,4 +1,5 @@
 /* Intervals of threads from planted events: who ran, who waited, who woke whom, and what is said where events are missing. */
+#include "analysis/off_cpu.h"
 #include "analysis/sched_latency.h"
 #include "analysis/sched_why.h"
 #include "analysis/thread_states.h"
@@ -515,11 +516,200 @@ static void test_why(void)
 	sched_why_free(w);
 }
 
+/* ---- waits as samples ---- */
+
+/* "7 50: !7 1 2 @8 3": thread, nanoseconds, frames; marks are !MARK. */
+static int collect(struct sink *k, void *state, const struct batch *b)
+{
+	const struct shard *sh = state;
+	for (size_t i = 0; i < b->nr; i++) {
+		const struct sample *s = &b->samples[i];
+		u32 nr;
+		const u32 *row = chain_frames(&sh->chains, s->chain, &nr);
+		told_len += (size_t)snprintf(told + told_len, sizeof(told) - told_len,
+					     "%d %llu:", s->tid, (unsigned long long)s->period);
+		for (u32 n = 0; n < nr; n++) {
+			const struct frame *f = &sh->frames.frames[row[n]];
+			told_len += (size_t)snprintf(told + told_len, sizeof(told) - told_len,
+						     f->mode == FRAME_MARK ? " !%llu" : " %llu",
+						     (unsigned long long)(u32)f->offset);
+		}
+		told_len += (size_t)snprintf(told + told_len, sizeof(told) - told_len, "\n");
+	}
+	return 0;
+}
+
+static struct shard off_shard;
+
+static int collect_new(struct sink *k, unsigned index, const struct shard *sh, void **state)
+{
+	*state = &off_shard;
+	return 0;
+}
+
+static int collect_merge(struct sink *k, const struct sink_part *parts, u32 nr, unsigned workers)
+{
+	return 0;
+}
+
+static const struct sink_ops collect_ops = { .shard_new = collect_new,
+					     .feed = collect,
+					     .merge = collect_merge };
+static struct sink collector = { .ops = &collect_ops };
+static void *off_state;
+
+static struct off_cpu *off_begin(const struct off_cpu_opts *o)
+{
+	tell_reset();
+	off_shard = (struct shard){ 0 };
+	struct off_cpu *off = off_cpu_new(o, &collector);
+	if (!off || frame_table_init(&off_shard.frames) || chain_table_init(&off_shard.chains) ||
+	    off_cpu_sink(off)->ops->shard_new(off_cpu_sink(off), 0, &off_shard, &off_state))
+		abort();
+	return off;
+}
+
+static u32 off_chain(u64 outer, u64 inner)
+{
+	s64 row[] = { frame_table_add(&off_shard.frames,
+				      (struct frame){ .mode = FRAME_USER, .offset = outer }),
+		      frame_table_add(&off_shard.frames,
+				      (struct frame){ .mode = FRAME_USER, .offset = inner }) };
+	return (u32)chain_table_put(&off_shard.chains, outer << 32 | inner,
+				    (u32[]){ (u32)row[0], (u32)row[1] }, 2);
+}
+
+static void off_feed(struct off_cpu *off, const struct sample *s)
+{
+	struct sink *k = off_cpu_sink(off);
+	if (k->ops->feed(k, off_state, &(struct batch){ .samples = s, .nr = 1 }))
+		abort();
+}
+
+static void off_end(struct off_cpu *off)
+{
+	struct sink *k = off_cpu_sink(off);
+	struct run_tables t = { .frames = off_shard.frames, .chains = off_shard.chains };
+	if (k->ops->round_done(k, &t, &(struct round){ .last = true }))
+		abort();
+	/* What the end added is in the run's tables. */
+	off_shard.frames = t.frames;
+	off_shard.chains = t.chains;
+	k->ops->shard_free(k, off_state);
+	off_cpu_free(off);
+	frame_table_done(&off_shard.frames);
+	chain_table_done(&off_shard.chains);
+}
+
+/* 8 blocks, is woken by 9, and waits for the CPU that 7 has. */
+static void feed_wait(struct off_cpu *off)
+{
+	struct sample *s = make_switch(100, 0, 8, S, 7);
+	s->chain = off_chain(1, 2);
+	off_feed(off, s);
+	s = make_wake(EV_WAKING, 150, 1, 9, 8, 0);
+	s->chain = off_chain(3, 4);
+	off_feed(off, s);
+	s = make_switch(180, 0, 7, D, 8);
+	s->chain = off_chain(5, 6);
+	off_feed(off, s);
+}
+
+static void test_off_cpu(void)
+{
+	enum { READY = MARK_READY, BLOCKED = MARK_BLOCKED };
+	char want[256];
+	struct off_cpu_opts all = { 0 }, wakers = { .wakers = 2 },
+			    one = { .pids = (s32[]){ 8 }, .nr_pids = 1 };
+	struct off_cpu *off = off_begin(&all);
+	feed_wait(off);
+	(void)snprintf(want, sizeof(want), "8 50: !%d 1 2\n8 30: !%d 1 2\n", BLOCKED, READY);
+	is_told(want, "a wait is a sample below what it was for, weighted by its time");
+	off_feed(off, make_switch(240, 0, 8, S, 0));
+	off_end(off);
+	(void)snprintf(want, sizeof(want), "7 60: !%d 5 6\n", MARK_UNINTERRUPTIBLE);
+	is_told(want, "one that has not ended lasts until the end");
+
+	off = off_begin(&wakers);
+	feed_wait(off);
+	(void)snprintf(want, sizeof(want), "8 50: !%d 1 2 !%d 4 3\n8 30: !%d 1 2\n", BLOCKED,
+		       MARK_WOKEN_BY, READY);
+	is_told(want, "the waker's stack is above it, from the inside");
+	struct sample *s = make_wake(EV_WAKING, 200, 0, 8, 7, 0);
+	s->chain = off_chain(1, 9);
+	off_feed(off, s);
+	(void)snprintf(want, sizeof(want), "7 20: !%d 5 6 !%d 9 1 !%d 4 3\n", MARK_UNINTERRUPTIBLE,
+		       MARK_WOKEN_BY, MARK_WOKEN_BY);
+	is_told(want, "and above that who had woken the waker");
+	off_end(off);
+
+	off = off_begin(&one);
+	feed_wait(off);
+	(void)snprintf(want, sizeof(want), "8 50: !%d 1 2\n8 30: !%d 1 2\n", BLOCKED, READY);
+	is_told(want, "of a chosen process");
+	off_feed(off, make_switch(240, 0, 8, S, 0));
+	tell_reset();
+	off_end(off);
+	is_told("", "and of no other");
+
+	off = off_begin(&all);
+	off_cpu_choose_root(off, 8);
+	s = event(EV_FORK, 100, 0, 8);
+	raw_of(s)->pid = 8;
+	raw_of(s)->next_pid = 20;
+	off_feed(off, s);
+	off_feed(off, make_wake(EV_NEW, 110, 0, 8, 20, 0));
+	off_feed(off, make_switch(130, 0, 7, PREEMPTED, 20));
+	off_feed(off, make_switch(140, 0, 20, X, 7));
+	off_end(off);
+	(void)snprintf(want, sizeof(want), "20 20: !%d !%d\n", READY, MARK_NEW_THREAD);
+	is_told(want, "of a process and its children, of no other");
+}
+
+static void clock_sample(struct off_cpu *off, u64 time, u64 outer)
+{
+	struct sample *s = event(EV_OTHER, time, 0, 8);
+	s->schema = NULL;
+	s->raw = NULL;
+	s->chain = off_chain(outer, outer + 1);
+	off_feed(off, s);
+}
+
+static void test_wall(void)
+{
+	enum { RUN = MARK_RUNNING };
+	char want[256];
+	struct off_cpu_opts wall = { .wall = true, .tids = (s32[]){ 8 }, .nr_tids = 1 };
+	struct off_cpu *off = off_begin(&wall);
+	off_feed(off, make_switch(100, 0, 7, S, 8));
+	clock_sample(off, 130, 11);
+	clock_sample(off, 190, 13);
+	off_feed(off, make_switch(200, 0, 8, S, 7));
+	off_feed(off, make_wake(EV_WAKING, 250, 0, 7, 8, 0));
+	off_feed(off, make_switch(255, 0, 7, S, 8));
+	clock_sample(off, 275, 11);
+	off_feed(off, make_switch(300, 0, 8, X, 7));
+	(void)snprintf(want, sizeof(want),
+		       "8 30: !%d 11 12\n8 60: !%d 13 14\n8 50: !%d !%d\n8 5: !%d !%d\n"
+		       "8 30: !%d 11 12\n8 25: !%d 11 12\n",
+		       RUN, RUN, MARK_BLOCKED, MARK_NO_STACK, MARK_READY, MARK_NO_STACK, RUN, RUN);
+	is_told(want, "samples stand for the time since the last one; all of it adds up");
+	const struct off_cpu_thread *t = off_cpu_thread_at(off, 1);
+	ok(t && t->chosen && t->running_ns == 145 && t->ready_ns == 5 && t->blocked_ns == 50 &&
+		   !t->unknown_ns,
+	   "sums of the thread");
+	ok(off_cpu_nr_sampled(off) == 3, "samples of the CPU are counted");
+	off_end(off);
+	is_told("", "a thread that has ended waits for nothing");
+}
+
 int main(void)
 {
 	test_why();
 	test_why_gap();
 	test_plain();
+	test_off_cpu();
+	test_wall();
 	test_chains_and_irqs();
 	test_missing_wake();
 	test_life();
