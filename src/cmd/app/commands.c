@@ -19,6 +19,7 @@ const struct command *const commands[] = {
 	&command_annotate,
 	&command_lock,
 	&command_kmem,
+	&command_kwork,
 	&command_mem,
 	&command_flame,
 	&command_timechart,
