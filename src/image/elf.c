@@ -192,6 +192,15 @@ bool elfimg_is_cut(const struct elfimg *e)
 	return e->mapped && guard_is_cut(e->data, e->mapped);
 }
 
+bool elfimg_lacks_end(const struct elfimg *e, u64 *want)
+{
+	u64 end;
+	if (!e->shoff || __builtin_add_overflow(e->shoff, e->shentsize, &end) || end <= e->size)
+		return false;
+	*want = end;
+	return true;
+}
+
 void elfimg_close(struct elfimg *e)
 {
 	if (e->mapped)

@@ -82,6 +82,8 @@ int elfimg_open_heap(struct elfimg *e, u8 *data, size_t size) must_check;
 void elfimg_identify(struct elfimg *e, int fd);
 /* Whether the file was truncated while it was mapped: what is missing reads as zeros (base/guard.h). */
 bool elfimg_is_cut(const struct elfimg *e);
+/* Whether the file ends before its section headers, which a linker writes last; *want: how long it must have been. */
+bool elfimg_lacks_end(const struct elfimg *e, u64 *want);
 void elfimg_close(struct elfimg *e);
 
 /* false: no such section. */

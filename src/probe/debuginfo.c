@@ -175,6 +175,12 @@ int debuginfo_open_image(struct debuginfo *i, const struct probe_target *target,
 static int no_information(struct debuginfo *i, struct diag *d)
 {
 	struct elfimg_symtab tab;
+	u64 want;
+	if (elfimg_lacks_end(&i->image, &want)) {
+		diag_error(d, -ENODATA, "'%s' is truncated: it ends at byte %llu of at least %llu",
+			   i->path, (unsigned long long)i->image.size, (unsigned long long)want);
+		return -ENODATA;
+	}
 	bool stripped = !elfimg_symtab(&i->image, SHT_SYMTAB, &tab);
 	diag_error(d, -ENODATA, "'%s' has no debug information%s", i->path,
 		   stripped ? " and no symbol table" : "");

@@ -147,7 +147,9 @@ static int find_code(const struct probe_target *target, const struct probe_reque
 	err = probe_find_dwarf(target, request, defs, &by_debug);
 	if (!err)
 		warn_ifuncs(request, defs, first, &by_debug);
-	if (err == -ENODATA) {
+	/* The running kernel's symbols say nothing about an image that was named. */
+	bool named = target->where == PROBE_KERNEL && target->path;
+	if (err == -ENODATA && !named) {
 		diag_done(&by_debug);
 		return probe_find_symbol(target, request, defs, d);
 	}

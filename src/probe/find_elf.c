@@ -222,6 +222,9 @@ int symbol_search_file(struct symbol_search *s)
 	bool have_mini = debugfile_open_mini(&e, &mini) == 0;
 	if (have_mini)
 		f.images[f.nr_images++] = &mini;
+	struct elfimg_symtab tab;
+	s->is_stripped = !have_debug && !elfimg_symtab(&e, SHT_SYMTAB, &tab);
+	s->ends_at = elfimg_lacks_end(&e, &s->should_end_at) ? e.size : 0;
 	read_versions(&e, &f.versions);
 	split_version(&f, s->request->function);
 	closest_init(&f.closest, f.name, strlen(f.name));

@@ -646,9 +646,15 @@ static int not_found(const struct symbol_search *s)
 		diag_span(s->diag, r->text, r->function_span.start, r->function_span.len);
 	if (*s->closest && !r->is_glob)
 		diag_hint(s->diag, "did you mean '%s'?", s->closest);
-	if (file)
+	if (s->ends_at)
+		diag_hint(s->diag, "the file is truncated: it ends at byte %llu of at least %llu",
+			  (ull)s->ends_at, (ull)s->should_end_at);
+	else if (file && s->is_stripped)
 		diag_hint(s->diag, "a stripped file shows only what it exports; with its debug "
 				   "package all functions are known, and 0xOFFSET works always");
+	else if (file)
+		diag_hint(s->diag, "sonde probe -x %s -F '*%s*' lists functions", t->path,
+			  r->function);
 	else
 		diag_hint(
 			s->diag,

@@ -23,6 +23,8 @@ struct symbol_search {
 	u32 machine; /* EM_* of the code */
 	bool is64;
 	char closest[128]; /* when nothing matched; "" for none */
+	bool is_stripped; /* the file has no full symbol table */
+	u64 ends_at, should_end_at; /* of a truncated file; 0: it is whole */
 };
 
 void symbol_search_init(struct symbol_search *s, const struct probe_target *target,

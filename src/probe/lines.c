@@ -262,7 +262,11 @@ static int nothing_found(const struct debuginfo *info, const struct probe_line_r
 		diag_span(d, r->text, at.start, at.len);
 		closest_init(&near, r->function ? r->function : "",
 			     r->function ? strlen(r->function) : 0);
-		if (r->function && !dwnames_each(info->names, offer_name, &near) && near.best)
+		bool offered =
+			r->function && !dwnames_each(info->names, offer_name, &near) && near.best;
+		if (offered && !strcmp(near.best, r->function))
+			diag_hint(d, "there is one, but not in a file '%s'", r->file ? r->file : "");
+		else if (offered)
 			diag_hint(d, "did you mean '%s'?", near.best);
 		return -ENOENT;
 	}

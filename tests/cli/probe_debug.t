@@ -111,7 +111,7 @@ refused "a local at the return" 'is gone when the function returns' -x plain -D 
 cp plain bare && strip bare
 refused "a stripped program" 'a stripped file shows only what it exports' -x bare -D 'work n'
 head -c 3000 plain >cut
-refused "a program that was cut" 'cut' -x cut -D 'work n'
+refused "a program that was cut" 'truncated: it ends at byte 3000' -x cut -D 'work n'
 rm split5-probe_mix.dwo
 refused "a missing .dwo" "debug information of .* is missing: it is in '.*split5-probe_mix.dwo'" -x split5 -V work
 done_testing

@@ -85,6 +85,24 @@ like "$err" 'hint: the nearest line that can be probed is 3' "the nearest one"
 exits 1 "a module that is not loaded" probe -m no_such_module -D work
 like "$err" "no module 'no_such_module' is loaded" "is what is missing"
 
+exits 1 "a function of another file" probe -x prog -L work@other.c
+like "$err" "there is one, but not in a file 'other.c'" "is told from one that is not there"
+exits 1 "a function that is nowhere near" probe -x bare -D zzzzzz
+like "$err" "hint: sonde probe -x .*bare -F" "how to list those there are"
+strip -o none prog
+exits 1 "a function of a stripped file" probe -x none -D zzzzzz
+like "$err" 'hint: a stripped file shows only what it exports' "what is missing"
+exits 1 "a process that is not there" probe --pid 4194303 -x prog -D work
+like "$err" 'no process 4194303' "is named"
+for what in "-D work" "-L work" "-V work"; do
+	head -c 3000 prog >part
+	# shellcheck disable=SC2086 # words
+	exits 1 "a truncated file: $what" probe -x part $what
+	like "$err" 'truncated: it ends at byte 3000 of at least [0-9]+' "is called so: $what"
+done
+exits 1 "an image without debug information" probe -k bare -D vfs_read
+like "$err" "bare' has no debug information" "is not replaced by the running kernel"
+
 # ---- words ---------------------------------------------------------------------------------------------------------------------------
 exits 1 "an option after the definition" probe -n work -x prog
 like "$err" "option '-x' follows the definition" "is not taken for an argument of the probe"

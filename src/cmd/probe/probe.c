@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -110,6 +111,8 @@ static int find_file(struct app *app, struct probe_opts *o, struct probe_target 
 	s32 pid = (s32)(o->pid ? o->pid : o->target_ns);
 	if (t->where != PROBE_BINARY || !value)
 		return 0;
+	if (pid && kill(pid, 0) && errno == ESRCH)
+		return diag_error(&app->diag, -ESRCH, "no process %d", pid);
 	strbuf_init(&path);
 	int err = o->target_ns && *value == '/'
 			  ? path_in_namespace(o, value, &path)
