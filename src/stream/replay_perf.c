@@ -256,11 +256,11 @@ static size_t stamps_before(const struct stamps *st, u64 time)
 static void choose_stamps(struct perf_replay *r)
 {
 	const struct source *s = &r->source;
-	r->stamps_end = r->stamps.nr;
+	r->stamps_after = 0;
 	if (!r->has_times)
 		return;
 	if (s->until_ns && s->until_ns < UINT64_MAX)
-		r->stamps_end = stamps_before(&r->stamps, s->until_ns + 1);
+		r->stamps_after = r->stamps.nr - stamps_before(&r->stamps, s->until_ns + 1);
 	atomic_store(&r->next, stamps_before(&r->stamps, s->from_ns) / STAMPS_A_BLOCK);
 }
 

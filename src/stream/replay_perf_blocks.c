@@ -252,8 +252,9 @@ int replay_perf_next_block(struct source *s, struct shard *sh, u64 *seq)
 	if (r->spool_mapped && index % SPOOL_BLOCKS == 0)
 		replay_perf_rest_spool(r);
 	if (r->needs & NEED_ORDER) {
-		rd->stamp = min(index * STAMPS_A_BLOCK, r->stamps_end);
-		rd->stamp_end = min(rd->stamp + STAMPS_A_BLOCK, r->stamps_end);
+		size_t end = r->stamps.nr - r->stamps_after;
+		rd->stamp = min(index * STAMPS_A_BLOCK, end);
+		rd->stamp_end = min(rd->stamp + STAMPS_A_BLOCK, end);
 		*seq = index;
 		return rd->stamp < rd->stamp_end;
 	}
