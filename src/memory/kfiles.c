@@ -124,6 +124,19 @@ void kfiles_path(struct kfiles *f, u64 path, struct strbuf *to)
 	strbuf_done(&reversed);
 }
 
+void kfiles_mount_path(struct kfiles *f, u64 mount, struct strbuf *to)
+{
+	u64 root;
+	struct strbuf reversed;
+	strbuf_init(&reversed);
+	if (read_u64(f, mount + f->at.mnt + f->at.mnt_root, &root) ||
+	    climb(f, mount + f->at.mnt, root, &reversed))
+		strbuf_char(to, '?');
+	else
+		add_reversed(&reversed, to);
+	strbuf_done(&reversed);
+}
+
 /* The name of the file system that has an inode: those without a place in the tree name their files themselves. */
 static int read_fs_name(struct kfiles *f, u64 inode, char *name, size_t size)
 {

@@ -42,6 +42,8 @@ int kfiles_each_vma(struct kfiles *f, const struct ktask *task, kvma_fn fn, void
 void kfiles_path_of(struct kfiles *f, u64 file, struct strbuf *to);
 /* Of a struct path in memory. */
 void kfiles_path(struct kfiles *f, u64 path, struct strbuf *to);
+/* Where a struct mount is, seen from the root of its namespace. */
+void kfiles_mount_path(struct kfiles *f, u64 mount, struct strbuf *to);
 /* What a task sees as "/", and where it is. -ESRCH: it has none (any more). */
 int kfiles_root(struct kfiles *f, const struct ktask *task, struct strbuf *root,
 		struct strbuf *pwd) must_check;

@@ -570,6 +570,10 @@ int kspace_current(struct kspace *k, u64 *ret)
 {
 	struct memory *m;
 	int err = kspace_memory(k, &m);
+	if (!err && k->context) {
+		*ret = k->context;
+		return 0;
+	}
 	if (!err && k->dump)
 		return kspace_dump_current(k, ret);
 	if (!err) {

@@ -53,7 +53,7 @@ fi
 if grep -q ' [dDbBrR] page_offset_base$' /proc/kallsyms; then
 	is "$(printf %x $((0x$(i rd page_offset_base | awk '{ print $2 }') + phys)))" "$task" "physical address and page_offset_base make the address"
 	is "$(printf %x $((0x$(i rd vmemmap_base | awk '{ print $2 }') + phys / 4096 * 64)))" "${page#0x}" "and vmemmap_base its struct page"
-	like "$(kinds "$stack")" "^vmalloc area: $stack-[0-9a-f]+, by (dup_task_struct|alloc_thread_stack|copy_process)" "a stack is an area of the vmalloc range, and who asked for it"
+	like "$(kinds "$stack")" "^vmalloc area: $stack-[0-9a-f]+, by (dup_task_struct|alloc_thread_stack|copy_process|kernel_clone)" "a stack is an area of the vmalloc range, and who asked for it"
 else
 	skip "the symbol list has functions only" "page_offset_base, vmemmap_base, vmalloc"
 fi

@@ -2,12 +2,14 @@
 #include "cmd/inspect/inspect.h"
 
 #include "cmd/app/commands.h"
+#include "cmd/inspect/prompt.h"
 #include "memory/identify.h"
 #include "session/symbols.h"
 
 #include <errno.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 const char *inspect_join(struct inspect *i, int argc, char **argv)
 {
@@ -36,6 +38,8 @@ void inspect_json_address(struct inspect *i, const char *key, u64 addr)
 void inspect_fresh_symbols(struct inspect *i)
 {
 	i->k.opts.cache = NULL;
+	if (inspect_prompted() && !i->k.opts.dump)
+		i->k.tried_syms = i->k.has_syms = false;
 }
 
 /* ---- which sources answered ------------------------------------------------------------------------------------------------ */
@@ -133,7 +137,7 @@ static int run_once(struct inspect *i, inspect_fn fn, int argc, char **argv)
 	return err;
 }
 
-static void begin(struct inspect *i, struct app *app, const struct inspect_opts *o)
+void inspect_begin(struct inspect *i, struct app *app, const struct inspect_opts *o)
 {
 	*i = (struct inspect){ .app = app, .o = o };
 	i->print = (struct print_opts){ .radix = o->hex	      ? 16
@@ -147,10 +151,18 @@ static void begin(struct inspect *i, struct app *app, const struct inspect_opts 
 	struct kspace_opts k = { .cache = cache_folder(NULL, i->cache, sizeof(i->cache)),
 				 .memory = (enum kspace_memory)o->memory,
 				 .dump = o->dump };
-	kspace_init(&i->k, &k, &app->diag);
+	const struct inspect *open = inspect_prompted();
+	if (!open) {
+		kspace_init(&i->k, &k, &app->diag);
+		return;
+	}
+	/* In a child of the prompt: all of it is ours, and goes with us. */
+	i->k = open->k;
+	i->k.diag = &app->diag;
+	i->context = open->context;
 }
 
-static void end(struct inspect *i)
+void inspect_end(struct inspect *i)
 {
 	if (i->o->how && !i->app->json)
 		print_how(i);
@@ -165,9 +177,9 @@ static void end(struct inspect *i)
 int inspect_run(struct app *app, const struct inspect_opts *o, inspect_fn fn, int argc, char **argv)
 {
 	struct inspect i;
-	begin(&i, app, o);
+	inspect_begin(&i, app, o);
 	int err = run_once(&i, fn, argc, argv);
-	end(&i);
+	inspect_end(&i);
 	return i.misused ? app_usage_said(app) : err ? app_fail(app, err) : APP_DONE;
 }
 
@@ -243,7 +255,7 @@ static int watch(struct app *app, const struct inspect_opts *o, int argc, char *
 	struct inspect i;
 	struct timespec at, before = { 0 };
 	u64 last = 0;
-	begin(&i, app, o);
+	inspect_begin(&i, app, o);
 	app_live(app);
 	(void)clock_gettime(CLOCK_MONOTONIC, &at);
 	struct cexpr *tree;
@@ -256,7 +268,7 @@ static int watch(struct app *app, const struct inspect_opts *o, int argc, char *
 		if (!err)
 			err = app_flush(app);
 	}
-	end(&i);
+	inspect_end(&i);
 	/* Whoever read our output has gone. */
 	return err == -EPIPE ? APP_DONE : err ? app_fail(app, err) : APP_DONE;
 }
@@ -300,6 +312,11 @@ RUN(sys)
 RUN(vtop)
 RUN(identify)
 RUN(search)
+RUN(runq)
+RUN(mount)
+RUN(net)
+RUN(kmem)
+RUN(eval)
 #undef RUN
 
 static const char *const memory_words[] = { "auto", "bpf", "kcore", NULL };
@@ -439,6 +456,10 @@ static const struct opt search_rows[] = {
 	OPT_FLAG('c', "text", T, as_text, "Search a text"),
 	COMMON_ROWS, OPT_END(),
 };
+static const struct opt kmem_rows[] = {
+	OPT_FLAG('s', "slabs", T, slabs, "List slab caches: those that are named, or all"),
+	COMMON_ROWS, OPT_END(),
+};
 static const struct opt plain_rows[] = { COMMON_ROWS, OPT_END() };
 #undef T
 /* clang-format on */
@@ -461,6 +482,15 @@ static int parse_rest(struct app *app, struct inspect_opts *o, int *argc, char *
 	return 0;
 }
 
+static const struct command *const subs[];
+
+/* Without words: where somebody sits. */
+static bool wants_prompt(struct app *app, const struct inspect_opts *o)
+{
+	return term_is_tty(STDIN_FILENO) && term_is_tty(STDOUT_FILENO) && !o->probed &&
+	       !o->interval_s && app_may_draw(app);
+}
+
 static int run_any(struct app *app, void *opts, int argc, char **argv)
 {
 	struct inspect_opts *o = opts;
@@ -469,13 +499,21 @@ static int run_any(struct app *app, void *opts, int argc, char **argv)
 		return app_usage(app, "--help comes before the expression");
 	if (ret < 0)
 		return app_usage_said(app);
-	if (!argc)
-		return app_usage(app, "which expression, or which command?");
 	if (o->hex && o->decimal)
 		return app_usage(app, "-x and --decimal exclude each other");
 	if (o->dump && (o->interval_s || o->probed))
 		return app_usage(app, "a dump does not change, and nothing is probed in it: -d "
 				      "excludes -i and --probed");
+	bool script = argc == 1 && !strcmp(argv[0], "-");
+	if ((script || (!argc && wants_prompt(app, o))) && !inspect_prompted()) {
+		if (o->interval_s || o->probed || app->json)
+			return app_usage(app, "-i, --probed and --json go with a command");
+		return inspect_prompt(app, o, script, subs);
+	}
+	if (!argc)
+		return app_usage(app, "which expression, or which command?");
+	if (inspect_prompted() && (o->dump || o->memory))
+		return app_usage(app, "the prompt stays with the kernel that it began with");
 	if (o->interval_s)
 		return watch(app, o, argc, argv);
 	return inspect_run(app, o, o->probed ? inspect_probed : inspect_any, argc, argv);
@@ -587,6 +625,29 @@ static const struct opt_example search_examples[] = {
 	{ "inspect search -c 'BOOT_IMAGE='", "a text, in all of the machine's memory" },
 	{ 0 },
 };
+static const struct opt_example runq_examples[] = {
+	{ "inspect runq", "what each CPU runs, and what waits for it" },
+	{ 0 },
+};
+static const struct opt_example mount_examples[] = {
+	{ "inspect mount", "mounts of our namespace, with their super blocks" },
+	{ "inspect mount 1", "those that process 1 sees" },
+	{ 0 },
+};
+static const struct opt_example net_examples[] = {
+	{ "inspect net", "network devices with their addresses" },
+	{ 0 },
+};
+static const struct opt_example kmem_examples[] = {
+	{ "inspect kmem -s", "all slab caches" },
+	{ "inspect kmem -s dentry task_struct", "two of them" },
+	{ 0 },
+};
+static const struct opt_example eval_examples[] = {
+	{ "inspect eval '(1 << 12) - 1'", "a number in all notations" },
+	{ "inspect eval '$current->flags'", "a member" },
+	{ 0 },
+};
 static const struct opt_example files_examples[] = {
 	{ "inspect files 1", "open files of process 1" },
 	{ 0 },
@@ -684,12 +745,34 @@ SUB(sub_search, "search", "search the kernel's memory", "[OPTIONS] VALUE...|TEXT
 	     "all tasks, or in all of the machine's memory, which includes that of programs, this "
 	     "one among them. Pages that cannot be read are counted and passed over.");
 
-static const struct command *const subs[] = { &sub_print,  &sub_struct, &sub_union,   &sub_whatis,
-					      &sub_list,   &sub_tree,	&sub_rd,      &sub_sym,
-					      &sub_dis,	   &sub_ps,	&sub_task,    &sub_bt,
-					      &sub_files,  &sub_vm,	&sub_foreach, &sub_mod,
-					      &sub_log,	   &sub_sys,	&sub_vtop,    &sub_identify,
-					      &sub_search, NULL };
+SUB(sub_runq, "runq", "list what CPUs run and what waits for them", "[OPTIONS]", run_runq,
+    plain_rows, .examples = runq_examples,
+    .about = "For each CPU the task that runs, the tasks in its queues of real-time tasks by "
+	     "priority (the one that runs among them), and those in the tree of the fair class, "
+	     "first the one that runs next; tasks of groups where their group is. Queues change "
+	     "while they are read.");
+SUB(sub_mount, "mount", "list mounts", "[OPTIONS] [TASK]", run_mount, plain_rows,
+    .examples = mount_examples,
+    .about = "Those of the mount namespace of the task (default: the task that asks; in a dump "
+	     "process 1), with paths from the root of that namespace.");
+SUB(sub_net, "net", "list network devices", "[OPTIONS] [TASK]", run_net, plain_rows,
+    .examples = net_examples,
+    .about = "Those of the network namespace of the task (default: the task that asks; in a dump "
+	     "process 1), with their IPv4 and IPv6 addresses.");
+SUB(sub_kmem, "kmem", "list slab caches", "-s [OPTIONS] [CACHE...]", run_kmem, kmem_rows,
+    .examples = kmem_examples,
+    .about = "ALLOCATED counts objects that CPUs keep free for themselves, too. No symbol is "
+	     "needed.");
+
+SUB(sub_eval, "eval", "print a number in all notations", "[OPTIONS] EXPRESSION", run_eval,
+    plain_rows, .examples = eval_examples);
+
+static const struct command *const subs[] = {
+	&sub_print,   &sub_struct, &sub_union, &sub_whatis, &sub_list, &sub_tree,     &sub_rd,
+	&sub_sym,     &sub_dis,	   &sub_ps,    &sub_task,   &sub_bt,   &sub_files,    &sub_vm,
+	&sub_foreach, &sub_mod,	   &sub_log,   &sub_sys,    &sub_vtop, &sub_identify, &sub_search,
+	&sub_runq,    &sub_mount,  &sub_net,   &sub_kmem,   &sub_eval, NULL
+};
 
 static const struct opt_example examples[] = {
 	{ "inspect init_task.comm", "print an expression over the kernel's data" },
@@ -700,6 +783,7 @@ static const struct opt_example examples[] = {
 	{ "inspect --probed vfs_read", "who instruments a function" },
 	{ "inspect -i 1 jiffies_64", "a value every second, and how fast it changes" },
 	{ "inspect -d vmcore bt UN", "stacks in a dump" },
+	{ "inspect", "a prompt, as crash has one" },
 	{ 0 },
 };
 
@@ -727,6 +811,16 @@ const struct command command_inspect = {
 		"(TYPE)NAME. Where the symbol list has functions only (CONFIG_KALLSYMS_ALL is "
 		"off), "
 		"init_task is found through the parents of this task, and other data by address.\n"
+		"Without a word, on a terminal, it is a prompt: each line is a command or an "
+		"expression, "
+		"with a history and completion of commands, symbols and types by Tab. COMMAND | "
+		"PROGRAM and COMMAND > FILE are the shell's as they were typed (an expression with "
+		"| or "
+		"> goes in parentheses), !PROGRAM runs one, set TASK chooses whom commands and "
+		"$current "
+		"mean, Ctrl-C ends a command, q the prompt. With - as its only word it reads such "
+		"lines "
+		"from standard input.\n"
 		"A kprobe inside of a function replaces an instruction by a breakpoint (int3). The "
 		"CPU traps: exc_int3 calls kprobe_int3_handler, which runs the probe's "
 		"pre_handler, single-steps a copy of the instruction, or emulates it or lets it "

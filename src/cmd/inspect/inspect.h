@@ -32,6 +32,7 @@ struct inspect_opts {
 	const char *task_members; /* task -R */
 	bool wall_time, show_level, bare; /* log -T -m -t */
 	const char *start, *length, *mask; /* search -s -l -m */
+	bool slabs; /* kmem -s */
 	bool stacks, as_text, words, halves; /* search -t -c -w -h */
 	u64 interval_s, count; /* -i -n */
 	bool probed;
@@ -66,6 +67,9 @@ typedef int (*inspect_fn)(struct inspect *i, int argc, char **argv);
 
 /* Opens, calls, prints or explains, closes: the whole of a sub-command. The exit status. */
 int inspect_run(struct app *app, const struct inspect_opts *o, inspect_fn fn, int argc, char **argv);
+/* The two ends of it. */
+void inspect_begin(struct inspect *i, struct app *app, const struct inspect_opts *o);
+void inspect_end(struct inspect *i);
 /* For those who need the symbols of trampolines and BPF programs, which come and go: to be called before the first look at symbols. */
 void inspect_fresh_symbols(struct inspect *i);
 /* "0xffff..." as JSON has addresses: numbers above 2^53 are not exact everywhere. */
@@ -96,6 +100,11 @@ int inspect_sys(struct inspect *i, int argc, char **argv);
 int inspect_vtop(struct inspect *i, int argc, char **argv);
 int inspect_identify(struct inspect *i, int argc, char **argv);
 int inspect_search(struct inspect *i, int argc, char **argv);
+int inspect_runq(struct inspect *i, int argc, char **argv);
+int inspect_mount(struct inspect *i, int argc, char **argv);
+int inspect_net(struct inspect *i, int argc, char **argv);
+int inspect_kmem(struct inspect *i, int argc, char **argv);
+int inspect_eval(struct inspect *i, int argc, char **argv);
 
 /* What is shown of one task. */
 typedef int (*inspect_task_fn)(struct inspect *i, const struct ktask *t);

@@ -250,8 +250,8 @@ int inspect_sys(struct inspect *i, int argc, char **argv)
 		print_sys_json(i, &t);
 		return 0;
 	}
-	if (i->o->dump)
-		print_name(to, "DUMPFILE", i->o->dump);
+	if (i->k.opts.dump)
+		print_name(to, "DUMPFILE", i->k.opts.dump);
 	strbuf_printf(to, "        CPUS: %u\n", t.cpus);
 	if (t.uptime_s)
 		print_uptime(to, t.uptime_s);

@@ -605,3 +605,39 @@ int inspect_tree(struct inspect *i, int argc, char **argv)
 		err = walk_tree(&i->k, &w, print_node, &print, &i->walk);
 	return err ? err : report_end(i, "tree");
 }
+
+/* ---- eval ------------------------------------------------------------------------------------------------------------------ */
+
+int inspect_eval(struct inspect *i, int argc, char **argv)
+{
+	enum { BITS = 64 };
+	struct kvalue v;
+	char bits[BITS + 1];
+	u64 n;
+	if (!argc)
+		return inspect_usage(i, "which expression?");
+	const char *text = inspect_join(i, argc, argv);
+	int err = text ? eval_text(&i->k, text, &v) : -ENOMEM;
+	if (!err)
+		err = eval_number(&i->k, &v, &n);
+	if (err)
+		return err;
+	for (u32 b = 0; b < BITS; b++)
+		bits[b] = n >> (BITS - 1 - b) & 1 ? '1' : '0';
+	bits[BITS] = '\0';
+	if (i->app->json) {
+		json_object(&i->j);
+		inspect_json_address(i, "hexadecimal", n);
+		json_put_u64(&i->j, "decimal", n);
+		json_put_s64(&i->j, "signed", (s64)n);
+		json_object_end(&i->j);
+		return 0;
+	}
+	strbuf_printf(&i->text, "hexadecimal: %llx\n    decimal: %llu", (unsigned long long)n,
+		      (unsigned long long)n);
+	if ((s64)n < 0)
+		strbuf_printf(&i->text, "  (%lld)", (long long)n);
+	strbuf_printf(&i->text, "\n      octal: %llo\n     binary: %s\n", (unsigned long long)n,
+		      bits);
+	return 0;
+}

@@ -1,0 +1,327 @@
+/* inspect runq, mount, net and kmem: the scheduler's queues, mounts, network devices and slab caches, each with its address. */
+#include "cmd/inspect/inspect.h"
+
+#include "base/printable.h"
+#include "memory/kmounts.h"
+#include "memory/krunq.h"
+#include "memory/kslabs.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef unsigned long long ull;
+
+/* ---- runq ------------------------------------------------------------------------------------------------------------------ */
+
+struct runq_text {
+	struct inspect *i;
+	bool with_prio;
+	u32 nr;
+};
+
+static void print_queue_task(struct runq_text *t, const struct ktask *task)
+{
+	struct inspect *i = t->i;
+	if (i->app->json) {
+		json_object(&i->j);
+		inspect_json_task(i, task);
+		json_put_s64(&i->j, "priority", task->prio);
+		json_object_end(&i->j);
+		return;
+	}
+	if (t->with_prio)
+		strbuf_printf(&i->text, "     [%3d] ", task->prio);
+	strbuf_printf(&i->text, "PID: %-6u  TASK: %016llx  COMMAND: \"", task->pid, (ull)task->addr);
+	printable_name(&i->text, task->comm);
+	strbuf_str(&i->text, "\"\n");
+}
+
+static int each_queued(void *ctx, u64 addr)
+{
+	struct runq_text *t = ctx;
+	struct ktask task;
+	if (ktasks_read(&t->i->tasks, addr, &task))
+		return 0;
+	t->nr++;
+	print_queue_task(t, &task);
+	return 0;
+}
+
+static int print_queue(struct inspect *i, struct krunqs *r, const struct krunq *q,
+		       enum krunq_class class)
+{
+	bool rt = class == KRUNQ_RT;
+	struct runq_text t = { .i = i, .with_prio = true };
+	struct walk_result end;
+	if (i->app->json) {
+		json_key(&i->j, rt ? "rt" : "cfs");
+		json_array(&i->j);
+	} else {
+		strbuf_printf(&i->text, "  %s: %016llx\n", rt ? "RT PRIO_ARRAY" : "CFS RB_ROOT",
+			      (ull)(rt ? q->rt : q->cfs));
+	}
+	int err = krunqs_each(r, q, class, each_queued, &t, &end);
+	if (err)
+		return err;
+	if (i->app->json)
+		json_array_end(&i->j);
+	else if (!t.nr)
+		strbuf_str(&i->text, "     [no tasks queued]\n");
+	if (end.end != WALK_ENDED)
+		diag_warn(&i->app->diag, "the queue of CPU %u changed while it was read", q->cpu);
+	return 0;
+}
+
+static int print_runq(struct inspect *i, struct krunqs *r, const struct krunq *q)
+{
+	struct ktask current;
+	struct runq_text t = { .i = i };
+	bool has_current = !ktasks_read(&i->tasks, q->current, &current);
+	if (i->app->json) {
+		json_object(&i->j);
+		json_put_u64(&i->j, "cpu", q->cpu);
+		inspect_json_address(i, "address", q->addr);
+		json_put_u64(&i->j, "nr_running", q->nr_running);
+		if (has_current) {
+			json_key(&i->j, "current");
+			print_queue_task(&t, &current);
+		}
+	} else {
+		strbuf_printf(&i->text, "CPU %u RUNQUEUE: %016llx\n  CURRENT: ", q->cpu,
+			      (ull)q->addr);
+		if (has_current)
+			print_queue_task(&t, &current);
+		else
+			strbuf_printf(&i->text, "TASK: %016llx (gone)\n", (ull)q->current);
+	}
+	int err = print_queue(i, r, q, KRUNQ_RT);
+	if (!err)
+		err = print_queue(i, r, q, KRUNQ_CFS);
+	if (i->app->json)
+		json_object_end(&i->j);
+	return err;
+}
+
+int inspect_runq(struct inspect *i, int argc, char **argv)
+{
+	struct krunqs r;
+	u32 nr = 0;
+	(void)argv;
+	if (argc)
+		return inspect_usage(i, "unexpected argument");
+	int err = inspect_tasks(i);
+	if (!err)
+		err = krunqs_open(&r, &i->k);
+	for (u32 cpu = 0; !err && cpu < kspace_nr_cpus(&i->k); cpu++) {
+		struct krunq q;
+		err = krunqs_read(&r, cpu, &q);
+		if (err == -ENOENT) {
+			err = 0;
+			continue;
+		}
+		if (!err && nr++ && !i->app->json)
+			strbuf_char(&i->text, '\n');
+		if (!err)
+			err = print_runq(i, &r, &q);
+	}
+	if (!err && !nr)
+		err = diag_error(&i->app->diag, -ENOENT, "no CPU's run queue was found");
+	return err;
+}
+
+/* ---- mount and net: of a task's namespaces --------------------------------------------------------------------------------- */
+
+static int print_mount(void *ctx, const struct kmount *m)
+{
+	struct inspect *i = ctx;
+	if (i->app->json) {
+		json_object(&i->j);
+		inspect_json_address(i, "mount", m->addr);
+		inspect_json_address(i, "superblock", m->superblock);
+		json_put_str(&i->j, "type", m->type);
+		json_put_str(&i->j, "device", m->device);
+		json_put_str(&i->j, "path", m->path);
+		json_object_end(&i->j);
+		return 0;
+	}
+	strbuf_printf(&i->text, "%016llx %016llx ", (ull)m->addr, (ull)m->superblock);
+	size_t start = i->text.len;
+	printable_name(&i->text, m->type);
+	strbuf_fill(&i->text, ' ', i->text.len - start < 8 ? 8 - (i->text.len - start) : 0);
+	strbuf_char(&i->text, ' ');
+	start = i->text.len;
+	printable_name(&i->text, *m->device ? m->device : "none");
+	strbuf_fill(&i->text, ' ', i->text.len - start < 9 ? 9 - (i->text.len - start) : 0);
+	strbuf_char(&i->text, ' ');
+	printable_name(&i->text, m->path);
+	strbuf_char(&i->text, '\n');
+	return 0;
+}
+
+static int mounts_of(struct inspect *i, const struct ktask *t)
+{
+	int err = i->has_files ? 0 : kfiles_open(&i->files, &i->k);
+	i->has_files = !err;
+	if (err)
+		return err;
+	if (!i->app->json)
+		strbuf_str(&i->text,
+			   "     MOUNT           SUPERBLK     TYPE     DEVNAME   DIRNAME\n");
+	err = kmounts_each(&i->files, t->addr, print_mount, i, &i->walk);
+	i->walked = !err;
+	return err == -ESRCH
+		       ? diag_error(&i->app->diag, err, "PID %u has no namespaces any more", t->pid)
+		       : err;
+}
+
+static int print_device(void *ctx, const struct kdevice *d)
+{
+	struct inspect *i = ctx;
+	if (i->app->json) {
+		json_object(&i->j);
+		inspect_json_address(i, "device", d->addr);
+		json_put_str(&i->j, "name", d->name);
+		json_put_s64(&i->j, "index", d->index);
+		json_key(&i->j, "addresses");
+		json_array(&i->j);
+	} else {
+		strbuf_printf(&i->text, "%016llx  ", (ull)d->addr);
+		size_t start = i->text.len;
+		printable_name(&i->text, d->name);
+		if (d->nr_addresses)
+			strbuf_fill(&i->text, ' ',
+				    i->text.len - start < 10 ? 10 - (i->text.len - start) : 0);
+	}
+	for (u32 n = 0; n < d->nr_addresses; n++) {
+		char text[INET6_ADDRSTRLEN] = "?";
+		const struct kdevice_address *a = &d->addresses[n];
+		(void)inet_ntop(a->is_v6 ? AF_INET6 : AF_INET, a->bytes, text, sizeof(text));
+		if (i->app->json)
+			json_str(&i->j, text);
+		else
+			strbuf_printf(&i->text, "%s%s", n ? ", " : " ", text);
+	}
+	if (i->app->json) {
+		json_array_end(&i->j);
+		json_object_end(&i->j);
+	} else {
+		strbuf_char(&i->text, '\n');
+	}
+	return 0;
+}
+
+static int devices_of(struct inspect *i, const struct ktask *t)
+{
+	if (!i->app->json)
+		strbuf_str(&i->text, "   NET_DEVICE     NAME       IP ADDRESS(ES)\n");
+	int err = kdevices_each(&i->k, t->addr, print_device, i, &i->walk);
+	i->walked = !err;
+	return err == -ESRCH
+		       ? diag_error(&i->app->diag, err, "PID %u has no namespaces any more", t->pid)
+		       : err;
+}
+
+/* The task that asks need not be in the first namespaces, and a task that ran when the dump was taken need not have any. */
+static int of_one_task(struct inspect *i, int argc, char **argv, inspect_task_fn fn)
+{
+	char first[] = "1";
+	char *const words[] = { first };
+	if (argc > 1)
+		return inspect_usage(i, "one task at a time");
+	if (!argc && !i->context && i->k.opts.dump)
+		return inspect_for_tasks(i, 1, (char **)words, fn);
+	return inspect_for_tasks(i, argc, argv, fn);
+}
+
+int inspect_mount(struct inspect *i, int argc, char **argv)
+{
+	return of_one_task(i, argc, argv, mounts_of);
+}
+
+int inspect_net(struct inspect *i, int argc, char **argv)
+{
+	return of_one_task(i, argc, argv, devices_of);
+}
+
+/* ---- kmem ------------------------------------------------------------------------------------------------------------------ */
+
+static void print_cache(struct inspect *i, const struct kslab_cache *c, const struct kslab_usage *u)
+{
+	if (i->app->json) {
+		json_object(&i->j);
+		inspect_json_address(i, "cache", c->addr);
+		json_put_str(&i->j, "name", c->name);
+		json_put_u64(&i->j, "object_bytes", c->object_size);
+		json_put_u64(&i->j, "allocated", u->allocated);
+		json_put_u64(&i->j, "objects", u->objects);
+		json_put_u64(&i->j, "slabs", u->slabs);
+		json_put_u64(&i->j, "slab_bytes", c->slab_bytes);
+		json_object_end(&i->j);
+		return;
+	}
+	strbuf_printf(&i->text, "%016llx  %8u  %9llu  %8llu  %5llu  %4uk  ", (ull)c->addr,
+		      c->object_size, (ull)u->allocated, (ull)u->objects, (ull)u->slabs,
+		      c->slab_bytes / 1024);
+	printable_name(&i->text, c->name);
+	strbuf_char(&i->text, '\n');
+}
+
+static bool cache_wanted(const struct kslab_cache *c, int argc, char **argv)
+{
+	for (int n = 0; n < argc; n++)
+		if (!strcmp(argv[n], c->name))
+			return true;
+	return !argc;
+}
+
+static int check_caches(struct inspect *i, const struct kslabs *s, int argc, char **argv)
+{
+	for (int n = 0; n < argc; n++) {
+		bool found = false;
+		vec_for_each (&s->caches, c)
+			found |= !strcmp(argv[n], c->name);
+		if (!found)
+			return diag_error(&i->app->diag, -ENOENT, "no slab cache '%s'", argv[n]);
+	}
+	return 0;
+}
+
+static int print_caches(struct inspect *i, struct kslabs *s, int argc, char **argv)
+{
+	u64 changed = 0;
+	if (!i->app->json)
+		strbuf_str(&i->text,
+			   "CACHE              OBJSIZE  ALLOCATED     TOTAL  SLABS  SSIZE  NAME\n");
+	vec_for_each (&s->caches, c) {
+		struct kslab_usage u;
+		if (!cache_wanted(c, argc, argv))
+			continue;
+		int err = kslabs_usage(s, c, &u);
+		if (err)
+			return err;
+		changed += u.changed;
+		print_cache(i, c, &u);
+	}
+	if (changed)
+		diag_warn(&i->app->diag, "%llu %s while %s read", (ull)changed,
+			  changed == 1 ? "cache changed" : "caches changed",
+			  changed == 1 ? "it was" : "they were");
+	return 0;
+}
+
+int inspect_kmem(struct inspect *i, int argc, char **argv)
+{
+	struct kslabs s;
+	if (!i->o->slabs)
+		return inspect_usage(i, "what of kernel memory? -s for slab caches");
+	int err = kslabs_open(&s, &i->k);
+	if (err)
+		return err;
+	err = check_caches(i, &s, argc, argv);
+	if (!err)
+		err = print_caches(i, &s, argc, argv);
+	kslabs_close(&s);
+	return err;
+}
