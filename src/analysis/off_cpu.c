@@ -16,6 +16,9 @@ enum {
 	PENDING_MAX = 16, /* of a thread; a thread that waits runs in between, which introduces it */
 	/* Blocked this long where programs wait for work, a thread is idle (session/wait_stacks). */
 	LONG_NS = 50000000,
+	/* Of long waits: no shorter, and no more. */
+	PIECE_NS = 10000000,
+	PIECES_MAX = 64,
 };
 
 struct off_wait {
@@ -157,7 +160,7 @@ static int find_hops(struct off_cpu *o, struct off_thread *t, const struct threa
 
 /* ---- samples ---- */
 
-static int emit(struct off_cpu *o, u32 thread, const struct off_wait *w)
+static int emit_piece(struct off_cpu *o, u32 thread, const struct off_wait *w)
 {
 	const struct off_thread *t = &o->threads.at[thread];
 	const struct sched_thread *st = thread_at(o->states, thread);
@@ -174,6 +177,20 @@ static int emit(struct off_cpu *o, u32 thread, const struct off_wait *w)
 			      .chain = w->chain,
 			      .mode = FRAME_KERNEL };
 	return 0;
+}
+
+/* A long wait is spread over its time, so that a range of time has the part that falls into it. */
+static int emit(struct off_cpu *o, u32 thread, const struct off_wait *w)
+{
+	u64 piece_ns = max((u64)PIECE_NS, w->ns / PIECES_MAX + 1), left = w->ns;
+	struct off_wait piece = *w;
+	int err = 0;
+	for (piece.time_ns = u64_less(w->time_ns, w->ns); left && !err; left -= piece.ns) {
+		piece.ns = min(left, piece_ns);
+		piece.time_ns += piece.ns;
+		err = emit_piece(o, thread, &piece);
+	}
+	return err;
 }
 
 static int emit_or_keep(struct off_cpu *o, u32 thread, struct off_wait w)

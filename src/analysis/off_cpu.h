@@ -1,6 +1,6 @@
 /*
  * Waiting time as samples: a sink that follows threads (analysis/thread_states) and feeds another sink one sample for each wait, weighted by its
- * nanoseconds. Its call chain is where the thread left the CPU, below what it was waiting for:
+ * nanoseconds (for a long one several, over its time). Its call chain is where the thread left the CPU, below what it was waiting for:
  *
  *	[blocked] main read_all read pipe_read            3,200,000 ns
  *	[blocked] main read_all read pipe_read [woken by writer] pipe_write write flush main      with wakers

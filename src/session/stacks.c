@@ -109,13 +109,10 @@ static int load_one(struct symbols *sy, const struct stacks_opts *o, const char 
 		return err;
 	if (o->waits)
 		err = src->ops->prepare(src, 0, sy->diag);
-	if (!err && o->waits && !has_switches(src)) {
+	if (!err && o->waits && !has_switches(src))
 		err = diag_error(
 			sy->diag, -ENODATA,
 			"%s has no sched:sched_switch events, which tell when threads wait", path);
-		diag_hint(sy->diag, "record them: sonde record --off-cpu -- COMMAND, or sched "
-				    "record -g -- COMMAND");
-	}
 	if (!err)
 		err = load_stacks(sy, o, path, src, b);
 	src->ops->close(src);

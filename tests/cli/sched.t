@@ -70,6 +70,26 @@ for verb in "sched why" "lock contention" "kmem stat" "mem report"; do
 	like "$err" "hint: record one first: sonde ${verb% *} record -- COMMAND" "$verb: how to make one"
 done
 
+# What perf has and we do not is refused by name.
+for verb in replay stats; do
+	exits 129 "$verb" "$SONDE" sched $verb
+	like "$err" "sonde sched: $verb: not supported: " "$verb: is not an unknown word"
+	like "$err" "hint: 'sched (timehist|latency)' shows " "$verb: what to use"
+done
+
+# Which interval?
+trace=$data/6.1-events_v6.dat
+exits 129 "critical without an interval" "$SONDE" sched critical -i "$trace"
+like "$err" 'which interval\? -p PID, or --from EVENT --to EVENT' "is asked for it"
+exits 129 "critical, no number" "$SONDE" sched critical -p x -i "$trace"
+exits 1 "critical, no such process" "$SONDE" sched critical -p 1999999999 -i "$trace"
+like "$err" 'nothing was recorded of process 1999999999' "is named"
+exits 1 "critical, no such event" "$SONDE" sched critical --to nothing:here -i "$trace"
+like "$err" '--to nothing:here: .* has no such event' "is named"
+exits 0 "critical of a trace.dat" "$SONDE" sched critical -p 144 --rows 3 -i "$trace"
+like "$out" '^ +[0-9.]+ ms 100\.00 %  cat\[144\]$' "begins with the interval"
+like "$out" '^thread +running ms +no CPU ms +blocked ms' "and has a table"
+
 # Called as perf.
 ln -s "$SONDE" perf
 exits 0 "perf sched -i FILE latency" ./perf sched -i "$data/6.1-events_v6.dat" latency -p

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# where: host 6.1
+# where: host
 # needs: root
 # Where threads wait: planted waits are found with their culprits, as long as the workload measured itself, live and from recordings.
 . "${SONDE_SRC:-.}/tests/lib.sh"

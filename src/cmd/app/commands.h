@@ -73,6 +73,7 @@ extern const struct command command_sched_record;
 extern const struct command command_sched_timehist;
 extern const struct command command_sched_why;
 extern const struct command command_sql;
+extern const struct command command_sched_critical;
 extern const struct command command_stack;
 extern const struct command command_stat;
 extern const struct command command_stat_record;

@@ -520,9 +520,15 @@ static int load(struct flame_job *j)
 				 .symbols = &j->o->symbols,
 				 .waits = wants_waits(j) ? &j->waits : NULL,
 				 .waited = &j->waited };
+	int err = j->live ? 0 : stacks_load(sy, &o, &j->flame);
+	if (err == -ENODATA && wants_waits(j))
+		diag_hint(&j->app->diag,
+			  "record them: %s record --off-cpu -- COMMAND, or %s sched "
+			  "record -g -- COMMAND",
+			  j->app->prog, j->app->prog);
 	if (!j->live)
-		return stacks_load(sy, &o, &j->flame);
-	int err = stacks_live_end(j->live, sy, &o, &j->flame);
+		return err;
+	err = stacks_live_end(j->live, sy, &o, &j->flame);
 	j->said = err == -ESRCH; /* the recorder never began */
 	if (err)
 		return err;

@@ -19,6 +19,7 @@ void sched_defaults(void *opts)
 	o->max_threads = 10;
 	o->max_rows = 5;
 	o->why_stack = 4;
+	o->critical_rows = 30;
 }
 
 int sched_take_input(struct app *app, struct sched_opts *o, int argc, char **argv)
@@ -108,8 +109,34 @@ static int run_words(struct app *app, const struct command *cmd, const struct sc
 	return status;
 }
 
+/* Of perf's verbs, those that we do not have, and what answers the question behind them. */
+static const struct {
+	const char *verb, *what, *instead;
+} refused[] = {
+	{ "replay", "recorded loads cannot be repeated",
+	  "'sched timehist' shows what each thread did, 'sched why' what it waited for" },
+	{ "stats", "there are no reports of /proc/schedstat",
+	  "'sched latency' shows how long threads waited for a CPU, 'sched why' for whom" },
+};
+
+static int refuse(struct app *app, const char *word)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+		if (strcmp(refused[i].verb, word))
+			continue;
+		(void)diag_error(&app->diag, -ENOTSUP, "%s: not supported: %s", word,
+				 refused[i].what);
+		diag_hint(&app->diag, "%s", refused[i].instead);
+		return app_usage_said(app);
+	}
+	return 0;
+}
+
 static int run(struct app *app, void *opts, int argc, char **argv)
 {
+	int status = argc ? refuse(app, argv[0]) : 0;
+	if (status)
+		return status;
 	if (argc && !strcmp(argv[0], "script"))
 		return run_words(app, &command_script, opts, argc, argv);
 	const struct command *sub = argc ? find_prefix(app->cmd->subs, argv[0]) : NULL;
@@ -130,6 +157,7 @@ static const struct command *const subs[] = {
 	&command_sched_record,
 	&command_sched_latency,
 	&command_sched_why,
+	&command_sched_critical,
 	&command_sched_timehist,
 	&command_sched_map,
 	NULL,
@@ -140,6 +168,8 @@ static const struct opt_example examples[] = {
 	{ "sched record -- sleep 5", "record what the scheduler does for five seconds" },
 	{ "sched latency", "who waited for a CPU, and how long" },
 	{ "sched why -p 1234", "where all the time of a process went, and who it waited for" },
+	{ "sched critical -p 1234",
+	  "the chain of waits that made a process take as long as it did" },
 	{ "sched timehist --state", "every run of every thread" },
 	{ "sched script", "the events one by one" },
 	{ "sched map", "which thread ran where, a line for each switch" },

@@ -33,6 +33,10 @@ struct sched_opts {
 
 	/* why */
 	u64 max_threads, max_rows, why_stack;
+
+	/* critical */
+	const char *critical_from, *critical_to;
+	u64 critical_rows;
 };
 
 #define SCHED_INPUT_ROWS                                                                           \

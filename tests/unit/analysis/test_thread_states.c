@@ -1,10 +1,12 @@
 /* Intervals of threads from planted events: who ran, who waited, who woke whom, and what is said where events are missing. */
+#include "analysis/critical.h"
 #include "analysis/off_cpu.h"
 #include "analysis/sched_latency.h"
 #include "analysis/sched_why.h"
 #include "analysis/thread_states.h"
 #include "tap.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -630,6 +632,15 @@ static void test_off_cpu(void)
 	(void)snprintf(want, sizeof(want), "7 60: !%d 5 6\n", MARK_UNINTERRUPTIBLE);
 	is_told(want, "one that has not ended lasts until the end");
 
+	off = off_begin(&all);
+	off_feed(off, make_switch(100, 0, 8, D, 7));
+	off_feed(off, make_wake(EV_WAKING, 25000100, 0, 7, 8, 0));
+	(void)snprintf(want, sizeof(want),
+		       "8 10000000: !%1$d !%2$d\n8 10000000: !%1$d !%2$d\n8 5000000: !%1$d !%2$d\n",
+		       MARK_UNINTERRUPTIBLE, MARK_NO_STACK);
+	is_told(want, "a long one is spread over its time");
+	off_end(off);
+
 	off = off_begin(&wakers);
 	feed_wait(off);
 	(void)snprintf(want, sizeof(want), "8 50: !%d 1 2 !%d 4 3\n8 30: !%d 1 2\n", BLOCKED,
@@ -703,6 +714,144 @@ static void test_wall(void)
 	is_told("", "a thread that has ended waits for nothing");
 }
 
+/* ---- critical path ---- */
+
+static void crit_feed(struct critical *c, const struct sample *s)
+{
+	struct sink *k = critical_sink(c, true);
+	if (k->ops->feed(k, c, &(struct batch){ .samples = s, .nr = 1 }))
+		abort();
+}
+
+static const char *chain_name(void *ctx, u32 chain)
+{
+	return chain == 1 ? "read" : chain == 2 ? "futex" : "other";
+}
+
+/* A line for each node: depth as dots, "KIND TID NS xNR LABEL"; then "TID RUN READY BLOCKED UNKNOWN" for each thread. */
+static void tell_critical(struct critical *c)
+{
+	static const char *const words[] = { "root", "run",    "ready",	 "for",
+					     "irq",  "unseen", "unknown" };
+	size_t nr;
+	const struct critical_node *n = critical_nodes(c, &nr);
+	for (size_t i = 0; i < nr; i++)
+		told_len += (size_t)snprintf(
+			told + told_len, sizeof(told) - told_len, "%.*s%s %d %llu x%llu %s\n",
+			(int)n[i].depth, "........", words[n[i].kind],
+			thread_at(critical_states(c), n[i].thread)->tid, (unsigned long long)n[i].ns,
+			(unsigned long long)n[i].nr, critical_label(c, n[i].label));
+	const struct critical_thread *t = critical_threads(c, &nr);
+	for (size_t i = 0; i < nr; i++)
+		told_len += (size_t)snprintf(
+			told + told_len, sizeof(told) - told_len, "%d %llu %llu %llu %llu\n",
+			thread_at(critical_states(c), t[i].thread)->tid,
+			(unsigned long long)t[i].running_ns, (unsigned long long)t[i].ready_ns,
+			(unsigned long long)t[i].blocked_ns, (unsigned long long)t[i].unknown_ns);
+}
+
+static void crit_switch(struct critical *c, u64 time, s32 cpu, s32 prev, u64 state, s32 next,
+			u32 chain)
+{
+	struct sample *s = make_switch(time, cpu, prev, state, next);
+	s->chain = chain;
+	crit_feed(c, s);
+}
+
+/* 8 reads from 9, which waits for 10, which a timer wakes. */
+static void feed_critical(struct critical *c)
+{
+	crit_switch(c, 100, 0, 7, S, 8, 0);
+	crit_switch(c, 100, 1, 6, S, 9, 0);
+	crit_switch(c, 100, 2, 5, S, 10, 0);
+	crit_switch(c, 110, 0, 8, S, 0, 1);
+	crit_switch(c, 120, 1, 9, S, 0, 2);
+	crit_switch(c, 130, 2, 10, S, 0, 3);
+	struct sample *s = make_wake(EV_WAKING, 160, 2, 0, 10, 2);
+	raw_of(s)->flags = 0x08;
+	crit_feed(c, s);
+	crit_switch(c, 165, 2, 0, 0, 10, 0);
+	crit_feed(c, make_wake(EV_WAKING, 180, 2, 10, 9, 1));
+	crit_switch(c, 182, 1, 0, 0, 9, 0);
+	crit_feed(c, make_wake(EV_WAKING, 200, 1, 9, 8, 0));
+	crit_switch(c, 201, 0, 0, 0, 8, 0);
+	crit_switch(c, 210, 0, 8, X, 0, 1);
+}
+
+static void test_critical(void)
+{
+	struct critical_opts o = { .pid = 8, .from_event = THREAD_NONE, .to_event = THREAD_NONE };
+	struct critical *c = critical_new(&o);
+	if (!c)
+		abort();
+	tell_reset();
+	feed_critical(c);
+	if (critical_finish(c, chain_name, NULL))
+		abort();
+	tell_critical(c);
+	is_told("root 8 110 x1 \n"
+		".for 8 90 x1 read\n"
+		"..for 9 60 x1 futex\n"
+		"...irq 10 30 x1 other\n"
+		"...run 10 25 x2 \n"
+		"...ready 10 5 x1 \n"
+		"..run 9 28 x2 \n"
+		"..ready 9 2 x1 \n"
+		".run 8 19 x2 \n"
+		".ready 8 1 x1 \n"
+		"10 25 5 30 0\n"
+		"9 28 2 0 0\n"
+		"8 19 1 0 0\n",
+		"a chain of waits: who waited for whom, and what each did; all of it adds up");
+	critical_free(c);
+
+	o = (struct critical_opts){ .from_event = EV_FORK, .to_event = EV_WAKING };
+	c = critical_new(&o);
+	if (!c)
+		abort();
+	crit_switch(c, 100, 0, 7, S, 8, 0);
+	struct sample *s = event(EV_FORK, 120, 0, 8);
+	raw_of(s)->pid = 8;
+	raw_of(s)->next_pid = 20;
+	crit_feed(c, s);
+	crit_feed(c, make_wake(EV_WAKING, 150, 0, 8, 7, 0));
+	if (critical_finish(c, NULL, NULL))
+		abort();
+	tell_reset();
+	tell_critical(c);
+	is_told("root 8 30 x1 \n.run 8 30 x1 \n8 30 0 0 0\n", "between two events");
+	critical_free(c);
+
+	/* Two that say they wait for each other at the same time. */
+	o = (struct critical_opts){ .pid = 8, .from_event = THREAD_NONE, .to_event = THREAD_NONE };
+	c = critical_new(&o);
+	if (!c)
+		abort();
+	crit_switch(c, 100, 0, 8, S, 0, 1);
+	crit_switch(c, 100, 1, 9, S, 0, 1);
+	crit_feed(c, make_wake(EV_WAKING, 200, 0, 9, 8, 0));
+	crit_feed(c, make_wake(EV_WAKING, 200, 1, 8, 9, 1));
+	crit_switch(c, 210, 0, 0, 0, 8, 0);
+	crit_switch(c, 220, 0, 8, X, 0, 1);
+	int err = critical_finish(c, chain_name, NULL);
+	size_t nr;
+	const struct critical_thread *t = critical_threads(c, &nr);
+	u64 sum = 0;
+	for (size_t i = 0; i < nr; i++)
+		sum += t[i].running_ns + t[i].ready_ns + t[i].blocked_ns + t[i].unknown_ns;
+	ok(!err && sum == 120, "those that wait for each other end the walk: %llu of 120",
+	   (unsigned long long)sum);
+	critical_free(c);
+
+	o = (struct critical_opts){ .pid = 99, .from_event = THREAD_NONE, .to_event = THREAD_NONE };
+	c = critical_new(&o);
+	if (!c)
+		abort();
+	feed_critical(c);
+	ok(critical_finish(c, NULL, NULL) == -ENOENT, "a process that nobody saw");
+	critical_free(c);
+}
+
 int main(void)
 {
 	test_why();
@@ -710,6 +859,7 @@ int main(void)
 	test_plain();
 	test_off_cpu();
 	test_wall();
+	test_critical();
 	test_chains_and_irqs();
 	test_missing_wake();
 	test_life();
