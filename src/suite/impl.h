@@ -22,6 +22,9 @@ void suite_per_op(struct suite_run *r, u64 ns, u64 ops);
 int suite_limit(struct suite_run *r, const char *what, u64 value, u64 fallback, u64 max,
 		u32 *ret) must_check;
 
+/* The same for loops, of which there may be more. */
+int suite_loops(struct suite_run *r, u64 value, u64 fallback, u64 *ret) must_check;
+
 /* CPUs that this process may use, and the i-th of them, cyclically. */
 u32 suite_nr_cpus(void);
 int suite_cpu(u32 i);

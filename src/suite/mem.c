@@ -264,11 +264,7 @@ static int run_buffers(struct mem_run *m, const struct routine *all, const struc
 
 static int run_mem(const struct suite_params *p, struct suite_run *r, const struct routine *all)
 {
-	struct mem_run m = { .p = p,
-			     .r = r,
-			     .size_text = p->size ? p->size : "1MB",
-			     .loops = p->loops ? p->loops : 1,
-			     .cycles = -1 };
+	struct mem_run m = { .p = p, .r = r, .size_text = p->size ? p->size : "1MB", .cycles = -1 };
 	const char *name = p->function ? p->function : "all";
 	const struct routine *only = strcmp(name, "all") ? find_routine(all, name) : NULL;
 	if (!strcmp(name, "help")) {
@@ -282,6 +278,8 @@ static int run_mem(const struct suite_params *p, struct suite_run *r, const stru
 		return -EINVAL;
 	}
 	int err = check_size(r, m.size_text, &m.size);
+	if (!err)
+		err = suite_loops(r, p->loops, 1, &m.loops);
 	if (!err && p->cycles)
 		err = open_cycles(r, &m.cycles);
 	if (!err)

@@ -217,12 +217,12 @@ static void print(const struct suite_params *p, struct suite_run *r, u32 groups,
 
 int suite_messaging(const struct suite_params *p, struct suite_run *r)
 {
-	struct crowd c = { .loops = p->loops ? p->loops : LOOPS_DEFAULT,
-			   .ready = { -1, -1 },
-			   .start = { -1, -1 } };
+	struct crowd c = { .ready = { -1, -1 }, .start = { -1, -1 } };
 	u64 ns = 0;
 	int err = suite_limit(r, "number of groups", p->groups, GROUPS_DEFAULT, GROUPS_MAX,
 			      &c.nr_groups);
+	if (!err)
+		err = suite_loops(r, p->loops, LOOPS_DEFAULT, &c.loops);
 	if (err)
 		return err;
 	u32 nr = c.nr_groups * 2 * PER_GROUP;

@@ -98,9 +98,12 @@ static void print(const struct suite_params *p, struct suite_run *r, u64 loops, 
 
 int suite_pipe(const struct suite_params *p, struct suite_run *r)
 {
-	struct exchange x = { { -1, -1 }, { -1, -1 }, p->loops ? p->loops : LOOPS_DEFAULT };
+	struct exchange x = { { -1, -1 }, { -1, -1 }, 0 };
 	u64 ns = 0;
-	int err = pipe2(x.there, O_CLOEXEC) || pipe2(x.back, O_CLOEXEC) ? -errno : 0;
+	int err = suite_loops(r, p->loops, LOOPS_DEFAULT, &x.loops);
+	if (err)
+		return err;
+	err = pipe2(x.there, O_CLOEXEC) || pipe2(x.back, O_CLOEXEC) ? -errno : 0;
 	if (!err)
 		err = p->use_threads ? with_thread(&x, &ns) : with_process(&x, &ns);
 	for (int i = 0; i < 2; i++) {

@@ -148,6 +148,19 @@ int suite_limit(struct suite_run *r, const char *what, u64 value, u64 fallback, 
 	return 0;
 }
 
+/* Products with it stay far from overflow. */
+#define LOOPS_MAX 1000000000000ull
+
+int suite_loops(struct suite_run *r, u64 value, u64 fallback, u64 *ret)
+{
+	if (value > LOOPS_MAX)
+		return diag_error(r->diag, -EINVAL,
+				  "number of loops: %llu is above the limit of %llu",
+				  (unsigned long long)value, LOOPS_MAX);
+	*ret = value ? value : fallback;
+	return 0;
+}
+
 int suite_lock_memory(const struct suite_params *p, struct suite_run *r)
 {
 	if (!p->lock_memory || !mlockall(MCL_CURRENT | MCL_FUTURE))

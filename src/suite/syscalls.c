@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 enum { LOOPS_CHEAP = 10000000, LOOPS_PROCESS = 10000 };
-#define LOOPS_MAX 1000000000000ull
 
 typedef int call_loop(u64 n);
 
@@ -70,12 +69,11 @@ static int loop_execve(u64 n)
 static int time_calls(const struct suite_params *p, struct suite_run *r, const char *name,
 		      u64 fallback, call_loop *loop)
 {
-	u64 n = p->loops ? p->loops : fallback;
-	if (n > LOOPS_MAX)
-		return diag_error(r->diag, -EINVAL,
-				  "number of loops: %llu is above the limit of %llu",
-				  (unsigned long long)n, LOOPS_MAX);
-	int err = loop(min(n / 100 + 1, (u64)1000));
+	u64 n;
+	int err = suite_loops(r, p->loops, fallback, &n);
+	if (err)
+		return err;
+	err = loop(min(n / 100 + 1, (u64)1000));
 	u64 start = clock_monotonic_ns();
 	if (!err)
 		err = loop(n);

@@ -40,6 +40,12 @@ exits 1 "threads that cannot be shared out" "$SONDE" bench futex wake-parallel -
 like "$err" "5 threads cannot be shared out among 2" "is refused"
 exits 1 "too many threads" "$SONDE" bench futex hash -t 1000000
 like "$err" "number of threads: 1000000 is above the limit of 4096" "is refused"
+exits 1 "too many loops" "$SONDE" bench sched pipe -l 18446744073709551615
+like "$err" "number of loops: 18446744073709551615 is above the limit" "is refused"
+(ulimit -n 20 && "$SONDE" bench --format simple epoll all) >"$SONDE_TMP/out" 2>"$SONDE_TMP/err"
+is $? 1 "none of a collection can run"
+is "$(grep -c 'cannot create an event descriptor: Too many open files' "$SONDE_TMP/err")" 2 "each says why"
+is "$(grep -c '^# Running epoll/' "$SONDE_TMP/out")" 2 "since one that fails does not end the others"
 exits 129 "numa" "$SONDE" bench numa mem
 like "$err" "numactl" "says what helps"
 exits 0 "a simple format" "$SONDE" bench -f simple syscall basic -l 100

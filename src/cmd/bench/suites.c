@@ -123,16 +123,26 @@ static int run_benches(struct app *app, const struct bench_suite_opts *o, const 
 		json_key(&p.json, "benchmarks");
 		json_array(&p.json);
 	}
-	for (size_t i = 0; !err && (b = suite_bench(i)); i++)
-		if ((!collection || !strcmp(b->collection, collection)) &&
-		    (!name || !strcmp(b->name, name)))
-			err = run_bench(&p, b);
+	/* Of several, one that cannot run here does not keep the others from it. */
+	for (size_t i = 0; (!err || p.all) && (b = suite_bench(i)); i++) {
+		if ((collection && strcmp(b->collection, collection)) ||
+		    (name && strcmp(b->name, name)))
+			continue;
+		int failed = run_bench(&p, b);
+		err = err ? err : failed;
+		if (failed && p.all) {
+			(void)app_fail(app, failed);
+			app_say(app);
+		}
+	}
 	if (app->json) {
 		json_array_end(&p.json);
 		json_object_end(&p.json);
 		int bad = json_end(&p.json);
 		err = err ? err : bad;
 	}
+	if (err && p.all)
+		return APP_FAILED;
 	return err ? app_fail(app, err) : APP_DONE;
 }
 
