@@ -46,6 +46,7 @@ CASES = [
     ("record", "value", "kwork record -o kwork.data -- sleep 0.1"),
     ("kwork", "value", "kwork report -i kwork.data"),
     ("kwork", "value", "kwork timehist -i kwork.data"),
+    ("kvm-stat", "value", "kvm stat report -i one.data"),
     ("evlist", "value", "evlist -i one.data"),
     ("evlist", "value", "evlist -i switches.data"),
     ("buildid-list", "value", "buildid-list -i one.data"),

@@ -19,6 +19,7 @@ const struct command *const commands[] = {
 	&command_annotate,
 	&command_lock,
 	&command_kmem,
+	&command_kvm,
 	&command_kwork,
 	&command_mem,
 	&command_flame,
@@ -63,7 +64,6 @@ static const struct opt_example examples[] = {
 static const struct opt_example elsewhere[] = {
 	{ "c2c", "not yet: 'mem record -- COMMAND', then 'mem report -s "
 		 "symbol_daddr,dso_daddr,mem,snoop'" },
-	{ "kvm", "not yet: 'record -a -e kvm:kvm_entry,kvm:kvm_exit -- sleep 5', then 'script'" },
 	{ 0 },
 };
 

@@ -1,0 +1,310 @@
+/* `sonde kvm stat`: what virtual CPUs leave the guest for, and how long it takes. */
+#include "base/json.h"
+#include "cmd/app/commands.h"
+#include "cmd/record/preset.h"
+#include "session/kvm_run.h"
+#include "view/text_kvm.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+enum { PIDS_MAX = 64 };
+
+struct kvm_opts {
+	const char *input, *output;
+	bool host, guest, force;
+	int event, key;
+	s64 vcpu;
+	const char *pids, *guest_file;
+	struct record_opts record;
+};
+
+static void kvm_defaults(void *opts)
+{
+	struct kvm_opts *o = opts;
+	o->vcpu = -1;
+	o->guest = true;
+}
+
+/* As perf names them, so that recordings of hosts and guests can lie side by side. */
+static const char *file_name(const struct kvm_opts *o)
+{
+	if (o->host && !o->guest)
+		return "perf.data.host";
+	return o->host ? "perf.data.kvm" : "perf.data.guest";
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------------------------- */
+
+static void put_row(struct json *j, const struct kvm_row *r, enum kvm_kind kind)
+{
+	struct strbuf name;
+	strbuf_init(&name);
+	text_kvm_name(r, kind, &name);
+	json_object(j);
+	json_put_str(j, "name", strbuf_cstr(&name));
+	json_put_u64(j, "samples", r->nr);
+	json_put_u64(j, "total_ns", r->total_ns);
+	json_put_u64(j, "min_ns", r->min_ns);
+	json_put_u64(j, "max_ns", r->max_ns);
+	json_put_double(j, "mean_ns", r->mean_ns);
+	json_put_double(j, "error_percent", text_kvm_error(r));
+	json_object_end(j);
+	strbuf_done(&name);
+}
+
+static int print_json(struct app *app, const struct kvm_run *r, enum kvm_kind kind)
+{
+	struct json j;
+	json_begin(&j, &app->out, JSON_PRETTY);
+	json_object(&j);
+	json_put_u64(&j, "samples", r->totals.nr);
+	json_put_u64(&j, "total_ns", r->totals.total_ns);
+	json_put_u64(&j, "unfinished", r->totals.nr_open);
+	json_put_u64(&j, "lost", r->nr_lost);
+	json_key(&j, "rows");
+	json_array(&j);
+	for (size_t i = 0; i < r->nr; i++)
+		put_row(&j, &r->rows[i], kind);
+	json_array_end(&j);
+	json_object_end(&j);
+	return json_end(&j);
+}
+
+/* ---- report -------------------------------------------------------------------------------------------------------- */
+
+static void print_text(struct app *app, const struct kvm_opts *o, const struct kvm_run *r)
+{
+	/* perf prints this table to standard error. */
+	struct strbuf *to = app->dialect->perf_closing_lines ? &app->err : &app->out;
+	strbuf_str(to, "\n\nAnalyze events for ");
+	if (o->pids)
+		strbuf_printf(to, "pid(s) %s, ", o->pids);
+	else
+		strbuf_str(to, "all VMs, ");
+	if (o->vcpu < 0)
+		strbuf_str(to, "all VCPUs:\n\n");
+	else
+		strbuf_printf(to, "VCPU %lld:\n\n", (long long)o->vcpu);
+	text_kvm_table(r->rows, r->nr, &r->totals, (enum kvm_kind)o->event, to);
+}
+
+static void report_missed(struct app *app, const struct kvm_run *r)
+{
+	struct diag *d = &app->diag;
+	if (!r->totals.nr_events) {
+		diag_warn(d, "no events of kvm in the recording");
+		diag_hint(d, "record them with 'kvm stat record -- COMMAND' while a guest runs");
+	} else if (!r->totals.nr) {
+		diag_warn(d, "%llu events of kvm, but none that begins and ends",
+			  (unsigned long long)r->totals.nr_events);
+		diag_hint(d, "'script' shows them; a hypervisor without kvm_entry gives times to "
+			     "nobody");
+	}
+	if (r->nr_lost)
+		diag_warn(d, "%llu %s lost: what was under way then is missing",
+			  (unsigned long long)r->nr_lost,
+			  str_plural(r->nr_lost, "record was", "records were"));
+}
+
+/* "12,34": how many, or -EINVAL with a diag. */
+static int parse_pids(const char *text, s32 *pids, struct diag *d)
+{
+	int nr = 0;
+	for (const char *at = text; at && *at; at += *at == ',') {
+		size_t len = strcspn(at, ",");
+		char word[16] = "";
+		u64 pid = 0;
+		if (len < sizeof(word))
+			memcpy(word, at, len);
+		if (num_parse_u64(word, 10, &pid) || !pid || pid > INT32_MAX || nr == PIDS_MAX)
+			return diag_error(d, -EINVAL, "-p: invalid process ID '%.*s'", (int)len, at);
+		pids[nr++] = (s32)pid;
+		at += len;
+	}
+	return nr;
+}
+
+static int run_report(struct app *app, void *opts, int argc, char **argv)
+{
+	const struct kvm_opts *o = opts;
+	s32 pids[PIDS_MAX];
+	struct kvm_run r;
+	app->diag.recorder = "kvm stat record -- COMMAND";
+	if (argc > 1)
+		return app_usage(app, "unexpected argument '%s'", argv[1]);
+	int nr = parse_pids(o->pids, pids, &app->diag);
+	if (nr < 0)
+		return app_usage_said(app);
+	struct kvm_exits_env env = {
+		.kind = (enum kvm_kind)o->event, .vcpu = o->vcpu, .pids = pids, .nr_pids = (size_t)nr
+	};
+	const char *input = argc ? argv[0] : o->input ? o->input : file_name(o);
+	int err = kvm_run(&r, app_symbols(app), input, &env, (enum kvm_key)o->key);
+	if (!err) {
+		report_missed(app, &r);
+		if (app->json)
+			err = print_json(app, &r, env.kind);
+		else
+			print_text(app, o, &r);
+	}
+	kvm_run_done(&r);
+	return err ? app_fail(app, err) : APP_DONE;
+}
+
+/* ---- record -------------------------------------------------------------------------------------------------------- */
+
+static int run_record(struct app *app, void *opts, int argc, char **argv)
+{
+	static const char *const x86[] = { "kvm:kvm_entry", "kvm:kvm_exit", "kvm:kvm_mmio",
+					   "kvm:kvm_pio", NULL };
+	static const char *const others[] = { "kvm:kvm_entry", "kvm:kvm_exit", NULL };
+	struct kvm_opts *o = opts;
+	if (!record_kernel_has(others)) {
+		diag_error(&app->diag, -ENOENT,
+			   "cannot record guests: this kernel has no events of kvm");
+		diag_hint(&app->diag, "load the module: modprobe kvm; 'list kvm' shows its events");
+		return APP_FAILED;
+	}
+	if (!o->record.output)
+		o->record.output = o->output ? o->output : file_name(o);
+	return record_run_preset(
+		app, &o->record,
+		&(struct record_preset){ .events = record_kernel_has(x86) ? x86 : others,
+					 .system_wide = true },
+		argc, argv);
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------------------- */
+
+static const char *const events[] = { "vmexit", "mmio", "ioport", NULL };
+static const char *const keys[] = { "sample", "time", NULL };
+
+/* clang-format off */
+#define T struct kvm_opts
+static const struct opt kvm_rows[] = {
+	OPT_STR('i', "input", T, input, "FILE", "Read FILE (perf.data.guest)"),
+	OPT_STR('o', "output", T, output, "FILE", "Write FILE (perf.data.guest)"),
+	OPT_FLAG(0, "host", T, host, "Name files of the host, too: perf.data.kvm; with --no-guest perf.data.host"),
+	OPT_FLAG(0, "guest", T, guest, "Name files of guests (default)"),
+	OPT_STR(0, "guestkallsyms", T, guest_file, "FILE", "Guest code cannot be symbolised", .refused = true),
+	OPT_STR(0, "guestmodules", T, guest_file, "FILE", "Guest code cannot be symbolised", .refused = true),
+	OPT_STR(0, "guestvmlinux", T, guest_file, "FILE", "Guest code cannot be symbolised", .refused = true),
+	OPT_STR(0, "guestmount", T, guest_file, "DIR", "Guest code cannot be symbolised", .refused = true),
+	OPT_END(),
+};
+static const struct opt report_rows[] = {
+	OPT_STR('i', "input", T, input, "FILE", "Read FILE (perf.data.guest)"),
+	OPT_ENUM(0, "event", T, event, "EVENT", "What to count", events),
+	OPT_INT(0, "vcpu", T, vcpu, "N", "Only this virtual CPU"),
+	OPT_STR('p', "pid", T, pids, "LIST", "Only virtual machines of these processes"),
+	OPT_ENUM('k', "key", T, key, "KEY", "Sort by number or by average time", keys),
+	OPT_FLAG('f', "force", T, force, "Accepted; file ownership is never checked", .hidden = true),
+	OPT_END(),
+};
+static const struct opt none_rows[] = {
+	OPT_END(),
+};
+#undef T
+/* clang-format on */
+
+/* ---- commands ------------------------------------------------------------------------------------------------------ */
+
+static const struct opt_example record_examples[] = {
+	{ "kvm stat record -- sleep 5", "all guests, for five seconds" },
+	{ "kvm -o boot.data stat record -- sleep 5", "into another file" },
+	{ 0 },
+};
+static const struct opt_example report_examples[] = {
+	{ "kvm stat report", "what guests were left for" },
+	{ "kvm stat report --event ioport -k time", "ports by average time" },
+	{ 0 },
+};
+static const struct opt_example stat_examples[] = {
+	{ "kvm stat record -- sleep 5", "record what guests are left for" },
+	{ "kvm stat report", "count it" },
+	{ 0 },
+};
+
+static const struct command command_kvm_stat_record = {
+	.name = "record",
+	.summary = "record what guests are left for",
+	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
+	.about = "Records kvm_entry, kvm_exit, kvm_mmio and kvm_pio on all CPUs into "
+		 "perf.data.guest. Takes all options of `sonde record`.",
+	.examples = record_examples,
+	.opts = none_rows,
+	.opts_size = sizeof(struct kvm_opts),
+	.same_opts = true,
+	.takes = &command_record,
+	.takes_at = offsetof(struct kvm_opts, record),
+	.run = run_record,
+};
+
+static const struct command command_kvm_stat_report = {
+	.name = "report",
+	.summary = "what guests were left for, and how long it took",
+	.usage = "[OPTIONS] [FILE]",
+	.about = "An exit lasts from kvm_exit to the next kvm_entry of the same thread. Reasons "
+		 "are named as the recording's "
+		 "own event describes them.",
+	.examples = report_examples,
+	.opts = report_rows,
+	.opts_size = sizeof(struct kvm_opts),
+	.mixed_words = true,
+	.same_opts = true,
+	.run = run_report,
+};
+
+static const struct command *const stat_subs[] = { &command_kvm_stat_record,
+						   &command_kvm_stat_report, NULL };
+
+static const struct opt_example stat_elsewhere[] = {
+	{ "live", "not there: 'kvm stat record -- sleep 1', then 'kvm stat report'" },
+	{ 0 },
+};
+
+static const struct command command_kvm_stat = {
+	.name = "stat",
+	.summary = "what virtual CPUs leave the guest for",
+	.usage = "COMMAND [OPTIONS]",
+	.examples = stat_examples,
+	.opts = none_rows,
+	.opts_size = sizeof(struct kvm_opts),
+	.same_opts = true,
+	.subs = stat_subs,
+	.elsewhere = stat_elsewhere,
+};
+
+static const struct command *const subs[] = { &command_kvm_stat, NULL };
+
+static const struct opt_example examples[] = {
+	{ "kvm stat record -- sleep 5", "record what guests are left for" },
+	{ "kvm stat report", "count it" },
+	{ 0 },
+};
+
+/* Of perf. */
+static const struct opt_example elsewhere[] = {
+	{ "record", "samples of guests need the hardware's counters: 'record -a -e cycles:G', or "
+		    "record in the guest" },
+	{ "report", "'report -i perf.data.guest': code of guests has no names yet" },
+	{ "top", "'top -e cycles:G': code of guests has no names yet" },
+	{ "diff", "'diff' compares such recordings, too" },
+	{ "buildid-list", "'buildid-list -i perf.data.guest'" },
+	{ 0 },
+};
+
+const struct command command_kvm = {
+	.name = "kvm",
+	.group = "Why",
+	.summary = "virtual machines: what their CPUs leave the guest for",
+	.usage = "[OPTIONS] stat COMMAND",
+	.examples = examples,
+	.opts = kvm_rows,
+	.opts_size = sizeof(struct kvm_opts),
+	.defaults = kvm_defaults,
+	.subs = subs,
+	.elsewhere = elsewhere,
+};
