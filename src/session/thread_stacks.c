@@ -4,6 +4,7 @@
 #include "image/elfcore.h"
 #include "kern/proc_tasks_parse.h"
 #include "kern/procfs.h"
+#include "kern/thread_sample.h"
 #include "kern/thread_stop.h"
 #include "sym/unwind_cfi.h"
 
@@ -37,6 +38,8 @@ struct taker {
 	u64 pcs[FRAMES_MOST]; /* where each frame goes on */
 	u64 calls[FRAMES_MOST]; /* where it called the one before: what names go by */
 	bool kernel_denied;
+	struct perf_opener perf;
+	u32 kernel_image; /* 0: none was needed so far */
 };
 
 /* ---- mappings ---- */
@@ -220,6 +223,50 @@ static int kernel_frames(struct taker *t, struct thread_stack *th)
 	return err;
 }
 
+/* Addresses of the kernel, innermost first; names come with all others. */
+static int push_kernel(struct taker *t, struct thread_stack *th, const u64 *addrs, u32 nr)
+{
+	int err = 0;
+	if (nr && !t->kernel_image) {
+		s64 image = add_image(t, IMAGE_KIND_KERNEL, "[kernel.kallsyms]");
+		if (image < 0)
+			return (int)image;
+		t->kernel_image = (u32)image;
+		t->s->catalog.images.at[image].name = "kernel";
+	}
+	for (u32 i = 0; i < nr && !err; i++) {
+		struct frame f = { .offset = addrs[i] - (i > 0),
+				   .image = t->kernel_image,
+				   .mode = FRAME_KERNEL };
+		s64 id = frame_table_add(&t->s->table, f);
+		err = id < 0 ? (int)id
+			     : push_frame(t, th,
+					  (struct thread_frame){ .kernel = true,
+								 .unnamed = true,
+								 .offset = i > 0,
+								 .line = (u32)id });
+	}
+	return err;
+}
+
+/*
+ * A thread that runs has no kernel stack to be read: a sample has it, with the program of the same moment. 1: this is its stack; 0: it was in its
+ * program, or cannot be sampled.
+ */
+static int sample_kernel(struct taker *t, struct thread_stack *th)
+{
+	enum { CHAIN_MAX = 128 };
+	u64 kernel[CHAIN_MAX];
+	u32 nr = 0;
+	int err = thread_sample(&t->perf, th->tid, &t->copy, kernel, CHAIN_MAX, &nr);
+	if (err || !nr)
+		return err == -ENOMEM ? err : 0;
+	err = push_kernel(t, th, kernel, nr);
+	if (!err && t->copy.regs_mask)
+		err = unwind_copy(t, th);
+	return err ? err : 1;
+}
+
 /* ---- a process ---- */
 
 static bool read_state(struct taker *t, struct thread_stack *th)
@@ -244,18 +291,19 @@ static int take_thread(struct taker *t, s32 tid)
 	struct thread_stack th = { .tid = tid, .first = (u32)t->s->frames.nr };
 	if (!read_state(t, &th))
 		return 0; /* it has ended */
-	/* A thread that runs has no kernel stack to look at from here. */
-	int err = th.state == 'R' ? 0 : kernel_frames(t, &th);
-	if (err)
+	int err = th.state == 'R' ? sample_kernel(t, &th) : kernel_frames(t, &th);
+	if (err < 0)
 		return err;
-	bool kernel_thread = !t->maps.nr;
-	int got = kernel_thread	    ? -EINVAL
+	bool kernel_thread = !t->maps.nr, sampled = err > 0;
+	err = 0;
+	int got = sampled	    ? 0
+		  : kernel_thread   ? -EINVAL
 		  : th.state == 'D' ? -ETIMEDOUT
 		  : th.state == 'Z' ? -ESRCH
 				    : thread_copy(tid, STACK_MAX, stack_end, t, &t->copy);
 	th.stopped_ns = got ? 0 : t->copy.stopped_ns;
 	if (!got)
-		err = unwind_copy(t, &th);
+		err = sampled ? 0 : unwind_copy(t, &th);
 	else if (got == -EPERM && !t->s->threads.nr)
 		return diag_error(
 			t->d, -EPERM,
@@ -357,8 +405,9 @@ static int name_frames(struct thread_stacks *s, const struct names_result *n)
 		for (u32 i = 0; i < th->nr; i++) {
 			struct thread_frame f = s->frames.at[th->first + i];
 			u32 id = f.line;
-			struct name_stack st = f.kernel ? (struct name_stack){ .nr = 1 }
-							: names_stack(n, id, false);
+			bool named_already = f.kernel && !f.unnamed;
+			struct name_stack st = named_already ? (struct name_stack){ .nr = 1 }
+							     : names_stack(n, id, false);
 			for (u32 k = st.nr; k-- > 0;) {
 				struct thread_frame *to = vec_push(&named);
 				if (!to) {
@@ -366,7 +415,8 @@ static int name_frames(struct thread_stacks *s, const struct names_result *n)
 					return -ENOMEM;
 				}
 				*to = f;
-				if (f.kernel)
+				to->unnamed = false;
+				if (named_already)
 					continue;
 				u32 at = st.first + k;
 				const struct name_func *fn = &n->funcs[n->func_of[at]];
@@ -460,6 +510,7 @@ int thread_stacks_open(struct thread_stacks *s, const struct thread_stacks_opts 
 	t->d = d;
 	err = sysroot_open(&t->root, NULL);
 	procfs_init(&t->procfs, &t->root);
+	perf_opener_init(&t->perf, &t->root);
 	if (!err)
 		err = take_all(t, symbols);
 	if (!err)

@@ -1,7 +1,8 @@
 /*
  * Stacks of all threads of a process, or of a core: where each one is, in the kernel and in its program.
  *
- *	kernel   /proc/PID/task/TID/stack, for threads that sleep; needs root
+ *	kernel   /proc/PID/task/TID/stack, for threads that sleep, and a sample of those that run, with their program's registers and stack of that
+ *	         moment (kern/thread_sample); needs root
  *	user     registers and a copy of the stack, taken while the thread is stopped (kern/thread_stop), unwound afterwards
  *	core     the same from the notes and segments of the file
  */
@@ -26,6 +27,7 @@ struct thread_frame {
 	const char *file; /* NULL: not known */
 	u32 line;
 	bool kernel, inlined;
+	bool unnamed; /* of thread_stacks.c: a kernel address whose name is still to be found */
 };
 
 struct thread_stack {
@@ -34,7 +36,7 @@ struct thread_stack {
 	char comm[64];
 	u32 first, nr; /* of frames, innermost first: kernel, then user */
 	const char *why; /* the user part is missing or ends early; NULL: it is whole */
-	u64 stopped_ns;
+	u64 stopped_ns; /* 0: it was not stopped */
 	bool kernel_denied;
 };
 

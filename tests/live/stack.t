@@ -75,6 +75,25 @@ fi
 unlike "$out" '^ +\.\.\.' "every stack is whole"
 is "$err" "" "nothing to complain about"
 
+# A thread that runs in the kernel: one sample has both sides of it. dd spends nearly all its time in read(), each call 64 MB.
+dd if=/dev/zero of=/dev/null bs=64M 2>/dev/null &
+reader=$!
+trap 'kill -9 $pid $reader 2>/dev/null; rm -rf "$SONDE_TMP"' EXIT
+burn 5 $reader
+in_kernel() { "$SONDE" stack --no-lines $reader 2>/dev/null >seen; grep -q '\[kernel\] .*read' seen && grep -qE '^#[0-9]+ +0x[0-9a-f]{16}  (__)?(libc_)?read' seen; }
+if "$SONDE" record -q -e cpu-clock -o - -p $reader -- sleep 0.1 >/dev/null 2>&1; then
+	wait_until in_kernel
+	ok $? "a thread that runs in the kernel: what it does there, and the call of its program" || diag "$(cat seen)"
+	like "$(head -2 seen)" '^#0 +\[kernel\] ' "the kernel's frames come first"
+	like "$(cat seen)" '\[kernel\] +[a-z_0-9.]*read[a-z_0-9.]*\+0x[0-9a-f]+' "with names"
+	"$SONDE" stack --json --no-lines $reader | python3 -c 'import json, sys; t = json.load(sys.stdin)["threads"]; sys.exit(len(t) != 1)'
+	ok $? "JSON"
+else
+	skip "nothing may be sampled here" "a thread that runs in the kernel"
+fi
+kill -9 $reader
+wait $reader 2>/dev/null
+
 # The process goes on, and nothing in it was interrupted.
 "$SONDE" stack --json $pid >one.json
 for _ in 1 2 3 4 5; do "$SONDE" stack --no-lines $pid >/dev/null; done
