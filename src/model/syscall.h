@@ -88,6 +88,7 @@ struct syscall {
 	struct syscall_arg args[SYSCALL_ARGS];
 	enum syscall_result result;
 	bool never_returns;
+	u8 fd_effect; /* what it does to descriptors (session/fd_names.h); 0: nothing */
 	u32 nr_pieces;
 	struct syscall_piece pieces[SYSCALL_PIECES];
 	u8 shapes[SYSCALL_PIECES]; /* enum syscall_shape */
@@ -116,6 +117,7 @@ struct syscall_thread {
 	const char *ret_comm; /* of SYSCALL_RETURNS_PID: the name of that thread; NULL: not known */
 	bool inside; /* it has begun and not ended */
 	bool printed; /* the beginning was shown on a line of its own */
+	bool hidden; /* not to be shown: seen for what it does to descriptors */
 	bool before_exec; /* an exec that may fail, of a command that is shown from its exec on */
 	struct syscall_data data;
 	u64 last_ns; /* when it was seen last */

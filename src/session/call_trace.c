@@ -2,11 +2,13 @@
 
 #include "base/dict.h"
 #include "bpf/capture.h"
+#include "session/fd_names.h"
 #include "stream/run.h"
 #include "view/json_fields.h"
 #include "view/text_trace.h"
 
 #include <errno.h>
+#include <linux/sched.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +40,9 @@ struct call_trace_impl {
 	VEC(u32) free_threads;
 	struct dict index; /* tid -> thread */
 	size_t data_bytes; /* of all threads */
+	struct fd_names fds;
+	struct dict children; /* pids that have their parent's descriptors, and were not seen so far */
+	u64 nr_lost; /* by then */
 	u32 current; /* the thread whose call may have to be shown as begun; DICT_NONE */
 	bool any;
 	/* Frames, when they are wanted: of the round that is being printed. */
@@ -203,7 +208,7 @@ static void interrupt(struct call_trace *c)
 	if (t->current == DICT_NONE || c->o.failures || c->o.min_ns || c->o.json)
 		return;
 	struct syscall_thread *th = &t->threads.at[t->current];
-	if (!th->inside || th->printed || !th->enter_ns || th->before_exec)
+	if (!th->inside || th->printed || !th->enter_ns || th->before_exec || th->hidden)
 		return;
 	text_trace_begun(&t->text, th, t->out);
 	th->printed = true;
@@ -289,7 +294,8 @@ static int enter(struct call_trace *c, const struct traced_call *e, const struct
 	if (e->captured)
 		keep_pieces(c, th, e->captured);
 	th->enter_ns = s->time_ns;
-	th->inside = is_shown(c, nr);
+	th->hidden = !is_shown(c, nr);
+	th->inside = !th->hidden || (c->o.captured && th->call->fd_effect);
 	th->printed = false;
 	th->before_exec = silent;
 	/* Times count from the exec that succeeds. */
@@ -298,10 +304,11 @@ static int enter(struct call_trace *c, const struct traced_call *e, const struct
 	if (!th->inside)
 		return 0;
 	if (!th->call->never_returns) {
-		t->current = (u32)at;
+		if (!th->hidden)
+			t->current = (u32)at;
 		return 0;
 	}
-	if (c->o.lines && !c->o.failures && !c->o.min_ns) {
+	if (!th->hidden && c->o.lines && !c->o.failures && !c->o.min_ns) {
 		if (c->o.json) {
 			json_trace_call(th, false, &t->line);
 			put_json(t);
@@ -311,14 +318,54 @@ static int enter(struct call_trace *c, const struct traced_call *e, const struct
 		count_line(c);
 	}
 	th->inside = false;
-	return 0;
+	return c->o.fd_names ? fd_names_follow(&t->fds, th) : 0;
+}
+
+/* The process that is making a child just now; 0: none, or more than one. */
+static s32 find_parent(const struct call_trace_impl *t)
+{
+	s32 pid = 0;
+	vec_for_each (&t->threads, th) {
+		if (!th->inside || !fd_names_forks(th->call))
+			continue;
+		if (pid && pid != th->pid)
+			return 0;
+		pid = th->pid;
+	}
+	return pid;
+}
+
+/*
+ * The end of a call that makes a child is seen twice, by parent and child, in either order. The first one copies what the parent has open: the
+ * call is not over then, or just now. Threads are no children.
+ */
+static int follow_fork(struct call_trace *c, const struct syscall_thread *th)
+{
+	struct call_trace_impl *t = c->impl;
+	if (!th->ret && th->pid == th->tid) {
+		if (dict_remove(&t->children, (u32)th->pid) != DICT_NONE)
+			return 0;
+		return fd_names_inherit(&t->fds, find_parent(t), th->pid);
+	}
+	u32 child = th->ret > 0 ? dict_get(&t->index, (u32)th->ret) : DICT_NONE;
+	bool thread = !strcmp(th->call->name, "clone") && th->args[0] & CLONE_THREAD;
+	bool born = child != DICT_NONE && t->threads.at[child].last_ns >= th->enter_ns;
+	if (th->ret <= 0 || thread || born || !th->enter_ns)
+		return 0;
+	if (t->children.nr >= THREADS_KEPT) { /* of threads, whose clone3() does not say so */
+		dict_done(&t->children);
+		dict_init(&t->children);
+	}
+	int err = dict_put(&t->children, (u32)th->ret, 1);
+	return err ? err : fd_names_inherit(&t->fds, th->pid, (s32)th->ret);
 }
 
 static int leave(struct call_trace *c, const struct traced_call *e, const struct sample *s)
 {
 	struct call_trace_impl *t = c->impl;
 	u64 nr = e->nr;
-	if ((s64)nr < 0 || !is_shown(c, nr)) /* -1: of rt_sigreturn */
+	bool hidden = !is_shown(c, nr);
+	if ((s64)nr < 0 || (hidden && !c->o.captured)) /* -1: of rt_sigreturn */
 		return 0;
 	s64 at = thread_of(t, s);
 	if (at < 0)
@@ -344,8 +391,8 @@ static int leave(struct call_trace *c, const struct traced_call *e, const struct
 		u32 other = dict_get(&t->index, (u32)th->ret);
 		th->ret_comm = other == DICT_NONE ? NULL : t->threads.at[other].comm;
 	}
-	int err = c->o.summary ? syscall_stat_add(&c->stat, th) : 0;
-	bool shown = c->o.lines && (!c->o.failures || syscall_failed(th->ret)) &&
+	int err = c->o.summary && !hidden ? syscall_stat_add(&c->stat, th) : 0;
+	bool shown = !hidden && c->o.lines && (!c->o.failures || syscall_failed(th->ret)) &&
 		     (!c->o.min_ns || (th->enter_ns && th->exit_ns - th->enter_ns >= c->o.min_ns));
 	if (shown && !err) {
 		if (c->o.json) {
@@ -358,6 +405,8 @@ static int leave(struct call_trace *c, const struct traced_call *e, const struct
 		count_line(c);
 	}
 	th->inside = false;
+	if (!err && c->o.fd_names)
+		err = fd_names_forks(call) ? follow_fork(c, th) : fd_names_follow(&t->fds, th);
 	return err;
 }
 
@@ -474,7 +523,7 @@ static void show_unfinished(struct call_trace *c)
 		return;
 	for (size_t i = 0; i < t->threads.nr && !c->enough; i++) {
 		struct syscall_thread *th = &t->threads.at[i];
-		if (!th->inside || th->printed || !th->enter_ns || th->before_exec ||
+		if (!th->inside || th->printed || !th->enter_ns || th->before_exec || th->hidden ||
 		    dict_get(&t->index, (u32)th->tid) != i)
 			continue;
 		if (c->o.json) {
@@ -490,7 +539,12 @@ static void show_unfinished(struct call_trace *c)
 static int round_done(struct sink *k, const struct run_tables *tables, const struct round *r)
 {
 	struct call_trace *c = container_of(k, struct call_trace, sink);
+	struct call_trace_impl *t = c->impl;
 	(void)tables;
+	/* A close that was lost makes a name wrong. */
+	if (t->src->catalog.nr_lost != t->nr_lost)
+		fd_names_forget(&t->fds);
+	t->nr_lost = t->src->catalog.nr_lost;
 	if (r->last)
 		show_unfinished(c);
 	int err = strbuf_flush(c->impl->out);
@@ -547,6 +601,11 @@ static const struct sink_ops learn_ops = {
 	.round_done = print_round,
 };
 
+static const char *fd_name(const void *ctx, s32 pid, s32 fd)
+{
+	return fd_names_get(ctx, pid, fd);
+}
+
 int call_trace_init(struct call_trace *c, const struct call_trace_opts *o, struct source *src,
 		    struct syscall_table *table, struct strbuf *out)
 {
@@ -569,7 +628,16 @@ int call_trace_init(struct call_trace *c, const struct call_trace_opts *o, struc
 	c->impl->text.colour = o->colour;
 	c->impl->text.zeros = o->zeros;
 	syscall_stat_init(&c->stat, o->together);
+	fd_names_init(&c->impl->fds);
+	dict_init(&c->impl->children);
+	c->impl->text.fd_name = o->fd_names ? fd_name : NULL;
+	c->impl->text.fd_names = &c->impl->fds;
 	return 0;
+}
+
+int call_trace_add_process(struct call_trace *c, const struct sysroot *root, s32 pid)
+{
+	return c->o.fd_names ? fd_names_read(&c->impl->fds, root, pid) : 0;
 }
 
 void call_trace_done(struct call_trace *c)
@@ -588,6 +656,8 @@ void call_trace_done(struct call_trace *c)
 	strbuf_done(&t->line);
 	text_trace_done(&t->text);
 	syscall_stat_done(&c->stat);
+	fd_names_done(&t->fds);
+	dict_done(&t->children);
 	free(t);
 	c->impl = NULL;
 }

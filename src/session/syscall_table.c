@@ -2,6 +2,7 @@
 
 #include "base/glob.h"
 #include "kern/machine.h"
+#include "session/fd_names.h"
 #include "view/syscall_words.h"
 #include "wire/format.h"
 
@@ -266,6 +267,8 @@ static struct syscall *make(struct syscall_table *t, u64 nr)
 	for (size_t i = 0; i < ARRAY_SIZE(results); i++)
 		if (!strcmp(results[i].name, call->name))
 			call->result = results[i].result;
+	if (name && t->copies)
+		call->fd_effect = fd_names_effect(name);
 	if (!name)
 		unknown_args(call);
 	else if (read_args(t, call))

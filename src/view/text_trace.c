@@ -1,6 +1,7 @@
 #include "view/text_trace.h"
 
 #include "base/json.h"
+#include "base/printable.h"
 #include "view/json_fields.h"
 #include "view/syscall_data.h"
 #include "view/syscall_words.h"
@@ -105,6 +106,12 @@ static void add_task(const struct text_trace *t, const struct syscall_thread *c,
 	strbuf_char(to, ' ');
 }
 
+static bool ends_with(const char *s, const char *end)
+{
+	size_t a = strlen(s), b = strlen(end);
+	return a >= b && !strcmp(s + a - b, end);
+}
+
 /* ---- arguments -------------------------------------------------------------------------------------------------- */
 
 static void add_value(const struct syscall_arg *a, s64 v, struct strbuf *to)
@@ -124,6 +131,21 @@ static void add_value(const struct syscall_arg *a, s64 v, struct strbuf *to)
 		else
 			strbuf_u64(to, (u64)v);
 	}
+}
+
+/* After its number; a name may be anything. */
+static void add_fd_name(const struct text_trace *t, const struct syscall_thread *c,
+			const struct syscall_arg *a, s64 v, struct strbuf *to)
+{
+	bool directory = a->kind == SYSCALL_WORDS && ends_with(a->name, "dfd");
+	const char *name = t->fd_name && v >= 0 && (a->kind == SYSCALL_FD || directory)
+				   ? t->fd_name(t->fd_names, c->pid, (s32)v)
+				   : NULL;
+	if (!name)
+		return;
+	strbuf_char(to, '<');
+	(void)printable_add(to, name, strlen(name), 0);
+	strbuf_char(to, '>');
 }
 
 static bool is_shown(const struct text_trace *t, const struct syscall_arg *a, s64 v)
@@ -153,6 +175,7 @@ static void add_args(const struct text_trace *t, const struct syscall_thread *c,
 			syscall_data_print(c, (u32)piece, part != ARGS_BEGUN, to);
 		else
 			add_value(a, v, to);
+		add_fd_name(t, c, a, v, to);
 		before = ", ";
 	}
 }
@@ -233,12 +256,6 @@ void text_trace_begun(struct text_trace *t, const struct syscall_thread *c, stru
 }
 
 /* ---- events ----------------------------------------------------------------------------------------------------- */
-
-static bool ends_with(const char *s, const char *end)
-{
-	size_t a = strlen(s), b = strlen(end);
-	return a >= b && !strcmp(s + a - b, end);
-}
 
 /* Addresses of code and data, which nobody reads in decimal. */
 static bool is_address(const struct schema_field *f)

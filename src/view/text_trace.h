@@ -19,6 +19,9 @@ struct text_trace {
 	bool durations; /* a column for them */
 	bool colour;
 	bool zeros; /* arguments of 0, too */
+	/* What a descriptor stands for; NULL: not known. The function may be NULL. */
+	const char *(*fd_name)(const void *ctx, s32 pid, s32 fd);
+	const void *fd_names;
 	struct strbuf args; /* scratch */
 };
 

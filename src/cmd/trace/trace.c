@@ -33,7 +33,7 @@ struct trace_opts {
 	bool syscalls; /* also where -e names only events */
 	bool summary, with_summary, errno_summary;
 	bool no_tasks;
-	bool no_strings;
+	bool no_strings, no_fd_names;
 	u64 string_limit;
 	bool ignored;
 	struct symbol_opts symbols;
@@ -167,7 +167,12 @@ static int split_event(struct trace_job *j, const char *text, bool *negated)
 static int add_target(void *ctx, s32 tid, bool until_exec)
 {
 	struct trace_job *j = ctx;
-	return capture_add_task(&j->capture, tid, until_exec);
+	char path[64];
+	(void)snprintf(path, sizeof(path), "proc/%d/task/%d", tid, tid);
+	/* Before anything is seen of it; the thread that reads the rings has nothing to read so far. */
+	int err = sysroot_exists(&j->root, path) ? call_trace_add_process(&j->trace, &j->root, tid)
+						 : 0;
+	return err ? err : capture_add_task(&j->capture, tid, until_exec);
 }
 
 static int add_cpu(void *ctx, u32 cpu, int fd)
@@ -202,10 +207,11 @@ static int open_capture(struct trace_job *j)
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	j->captures = true;
+	o->show.fd_names = !r->all && !r->tids && !r->cpus && !o->no_fd_names;
 	for (u64 nr = 0; nr < CAPTURE_CALLS && !err; nr++) {
 		bool shown = !j->set.any || j->set.has[nr];
-		const struct syscall *call = shown ? syscall_table_at(j->table, nr) : NULL;
-		if (call)
+		const struct syscall *call = syscall_table_at(j->table, nr);
+		if (call && (shown || (o->show.fd_names && call->fd_effect)))
 			err = capture_add_call(&j->capture, nr, call);
 	}
 	j->output = (struct live_output){ .add_target = add_target, .add_cpu = add_cpu, .ctx = j };
@@ -572,6 +578,7 @@ static const struct opt trace_rows[] = {
 	OPT_FLAG(0, "no-comm", struct trace_opts, no_tasks, "Do not show who it was"),
 	OPT_UINT(0, "string-limit", struct trace_opts, string_limit, "BYTES", "Show so much of buffers that are read and written; names of files are shown in full (32)"),
 	OPT_FLAG(0, "no-strings", struct trace_opts, no_strings, "Show pointers: no BPF program copies what they point to"),
+	OPT_FLAG(0, "no-fd-names", struct trace_opts, no_fd_names, "Do not show what descriptors stand for"),
 	OPT_UINT(0, "max-stack", struct trace_opts, show.max_stack, "N", "Show only N frames of call chains"),
 	OPT_FLAG('s', "summary", struct trace_opts, summary, "Only a table at the end: calls, errors, times"),
 	OPT_FLAG('S', "with-summary", struct trace_opts, with_summary, "Lines, and the table at the end"),
@@ -642,6 +649,10 @@ const struct command command_trace = {
 		 "own output goes to standard error.\nStrings, buffers and structures that "
 		 "arguments point to are copied by BPF programs (they need root, or CAP_BPF and "
 		 "CAP_PERFMON); without them, with -G and in recordings pointers are shown. "
+		 "What a descriptor stands for (3</etc/passwd>) is known where all calls of a "
+		 "process are seen: not with -a, -t and -C. Names are those that the process used, "
+		 "relative "
+		 "ones too. "
 		 "Calls of 32-bit programs are shown by their number, as syscall32_4.",
 	.examples = examples,
 	.opts = trace_rows,
