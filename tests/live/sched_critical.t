@@ -3,8 +3,14 @@
 # needs: root
 # The critical path of a chain of processes: each stage is in it, for as long as it measured itself.
 . "${SONDE_SRC:-.}/tests/lib.sh"
-need sonde root perf_events
+need sonde root perf_events taskset python3
 cd "$SONDE_TMP" || exit 1
+
+# On a CPU whose idle task has events (tests/live/off_cpu.t).
+"$SONDE" record -q -a -e sched:sched_switch -c 1 -o idle.data -- sleep 0.5
+cpu=$("$SONDE" script -i idle.data 2>/dev/null | sed -n 's/^ *swapper .*\[0*\([0-9]*[0-9]\)\].*/\1/p' | sort | uniq -c | sort -rn | awk 'NR == 1 { print $2 }')
+[ -n "$cpu" ] || skip_all "this kernel records no events of idle tasks"
+taskset -pc "$cpu" $$ >/dev/null
 
 # main waits for stage4, which waits for stage3 ..., and they begin when all of them do; each sleeps for a time of its own before it answers. Beside them somebody sleeps longer, for
 # whom nobody waits.
