@@ -9,27 +9,27 @@
 
 enum { ARGS_MAX = 16 };
 
-struct table {
+struct query_vtab {
 	sqlite3_vtab base;
 	struct query_db *d;
 	const struct query_table *t;
 };
 
-struct cursor {
+struct query_vcursor {
 	sqlite3_vtab_cursor base;
 	struct query_cursor *rows;
 	s64 rowid;
 	bool over;
 };
 
-static struct table *table_of(sqlite3_vtab *v)
+static struct query_vtab *table_of(sqlite3_vtab *v)
 {
-	return container_of(v, struct table, base);
+	return container_of(v, struct query_vtab, base);
 }
 
-static struct cursor *cursor_of(sqlite3_vtab_cursor *c)
+static struct query_vcursor *cursor_of(sqlite3_vtab_cursor *c)
 {
-	return container_of(c, struct cursor, base);
+	return container_of(c, struct query_vcursor, base);
 }
 
 static void add_name(struct strbuf *to, const char *name)
@@ -73,7 +73,7 @@ static int connect_table(sqlite3 *db, void *aux, int argc, const char *const *ar
 	u64 index = argc > 3 ? strtoull(argv[3], NULL, 10) : UINT64_MAX;
 	if (index >= d->q->tables.nr)
 		return SQLITE_ERROR;
-	struct table *t = calloc(1, sizeof(*t));
+	struct query_vtab *t = calloc(1, sizeof(*t));
 	if (!t)
 		return SQLITE_NOMEM;
 	t->d = d;
@@ -146,7 +146,7 @@ static unsigned needs_of(const struct query_table *t, u64 used)
 
 static int best_index(sqlite3_vtab *v, sqlite3_index_info *info)
 {
-	struct table *table = table_of(v);
+	struct query_vtab *table = table_of(v);
 	const struct query_table *t = table->t;
 	char limits[ARGS_MAX + 1];
 	int nr = 0;
@@ -185,8 +185,8 @@ static int best_index(sqlite3_vtab *v, sqlite3_index_info *info)
 
 static int open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
 {
-	struct table *t = table_of(v);
-	struct cursor *c = calloc(1, sizeof(*c));
+	struct query_vtab *t = table_of(v);
+	struct query_vcursor *c = calloc(1, sizeof(*c));
 	if (!c)
 		return SQLITE_NOMEM;
 	c->rows = query_cursor_new(t->d->q, t->t);
@@ -200,13 +200,13 @@ static int open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
 
 static int close_cursor(sqlite3_vtab_cursor *base)
 {
-	struct cursor *c = cursor_of(base);
+	struct query_vcursor *c = cursor_of(base);
 	query_cursor_free(c->rows);
 	free(c);
 	return SQLITE_OK;
 }
 
-static int fail(struct cursor *c, int err)
+static int fail(struct query_vcursor *c, int err)
 {
 	struct query_db *d = table_of(c->base.pVtab)->d;
 	c->over = true;
@@ -216,7 +216,7 @@ static int fail(struct cursor *c, int err)
 
 static int next(sqlite3_vtab_cursor *base)
 {
-	struct cursor *c = cursor_of(base);
+	struct query_vcursor *c = cursor_of(base);
 	int got = query_cursor_next(c->rows);
 	c->rowid++;
 	c->over = got <= 0;
@@ -256,7 +256,7 @@ static void limit_time(const struct query_sqlite *l, sqlite3_value *v, char how,
 static int filter(sqlite3_vtab_cursor *base, int needs, const char *limits, int argc,
 		  sqlite3_value **argv)
 {
-	struct cursor *c = cursor_of(base);
+	struct query_vcursor *c = cursor_of(base);
 	const struct query_sqlite *l = &table_of(base->pVtab)->d->lib;
 	struct query_filter f = { .needs = (unsigned)needs, .until_ns = UINT64_MAX };
 	for (int i = 0; i < argc && limits[i]; i++) {

@@ -14,7 +14,7 @@
 
 enum { QUERY_FILE_MAX = 1 << 20 };
 
-struct sql_opts {
+struct sql_verb_opts {
 	const char *input, *file;
 	struct symbol_opts symbols;
 	u64 memory, timeout_s;
@@ -23,7 +23,7 @@ struct sql_opts {
 
 struct sql_call {
 	struct app *app;
-	const struct sql_opts *o;
+	const struct sql_verb_opts *o;
 	const char *path;
 	struct strbuf text; /* the statements */
 	u64 until_ns; /* 0: no limit */
@@ -243,7 +243,7 @@ static int run_query(struct sql_call *c)
 static int take_words(struct sql_call *c, int argc, char **argv)
 {
 	struct app *app = c->app;
-	const struct sql_opts *o = c->o;
+	const struct sql_verb_opts *o = c->o;
 	c->path = o->input;
 	if (!c->path && argc) {
 		c->path = *argv++;
@@ -268,7 +268,7 @@ static int take_words(struct sql_call *c, int argc, char **argv)
 
 static int run(struct app *app, void *opts, int argc, char **argv)
 {
-	const struct sql_opts *o = opts;
+	const struct sql_verb_opts *o = opts;
 	struct sql_call c = { .app = app, .o = o };
 	int err = 0;
 	strbuf_init(&c.text);
@@ -291,21 +291,21 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 
 static void defaults(void *opts)
 {
-	struct sql_opts *o = opts;
+	struct sql_verb_opts *o = opts;
 	o->memory = 1 << 30;
 	o->symbols.min_unnamed = SYMBOLS_MIN_UNNAMED;
 }
 
 /* clang-format off */
 static const struct opt rows[] = {
-	OPT_STR('i', "input", struct sql_opts, input, "FILE", "recording: a perf.data or a trace.dat; then all words are statements"),
-	OPT_STR('f', "file", struct sql_opts, file, "QUERYFILE", "read statements from QUERYFILE, - for standard input"),
-	OPT_FLAG(0, "list", struct sql_opts, list, "list the ready questions; with -v their SQL"),
-	OPT_FLAG(0, "schema", struct sql_opts, schema, "list tables and columns; with FILE also those of its events"),
-	OPT_FLAG(0, "csv", struct sql_opts, csv, "print CSV with a line of column names"),
-	OPT_SIZE(0, "memory", struct sql_opts, memory, "SIZE", "memory for sorting and grouping (1G)"),
-	OPT_UINT(0, "timeout", struct sql_opts, timeout_s, "SECONDS", "stop a statement after this time"),
-	SYMBOL_OPT_ROWS(struct sql_opts, symbols),
+	OPT_STR('i', "input", struct sql_verb_opts, input, "FILE", "recording: a perf.data or a trace.dat; then all words are statements"),
+	OPT_STR('f', "file", struct sql_verb_opts, file, "QUERYFILE", "read statements from QUERYFILE, - for standard input"),
+	OPT_FLAG(0, "list", struct sql_verb_opts, list, "list the ready questions; with -v their SQL"),
+	OPT_FLAG(0, "schema", struct sql_verb_opts, schema, "list tables and columns; with FILE also those of its events"),
+	OPT_FLAG(0, "csv", struct sql_verb_opts, csv, "print CSV with a line of column names"),
+	OPT_SIZE(0, "memory", struct sql_verb_opts, memory, "SIZE", "memory for sorting and grouping (1G)"),
+	OPT_UINT(0, "timeout", struct sql_verb_opts, timeout_s, "SECONDS", "stop a statement after this time"),
+	SYMBOL_OPT_ROWS(struct sql_verb_opts, symbols),
 	OPT_END(),
 };
 /* clang-format on */
@@ -317,8 +317,8 @@ static const struct opt_example examples[] = {
 	  "samples by name of the thread" },
 	{ "sql trace.dat 'select next_comm, count(*) from sched_switch group by 1 order by 2 desc'",
 	  "fields of an event are columns" },
-	{ "sql trace.dat 'select * from intervals where comm = \"make\" and dur_ns > 1e6'",
-	  "when make ran, waited for a CPU, or was blocked for more than a millisecond" },
+	{ "sql trace.dat 'select * from intervals where dur_ns > 1e6'",
+	  "when threads ran, waited for a CPU, or were blocked for more than a millisecond" },
 	{ "sql --schema perf.data", "all tables and columns of a recording" },
 	{ 0 },
 };
@@ -349,7 +349,7 @@ const struct command command_sql = {
 		" recording  what the recording says about itself",
 	.examples = examples,
 	.opts = rows,
-	.opts_size = sizeof(struct sql_opts),
+	.opts_size = sizeof(struct sql_verb_opts),
 	.defaults = defaults,
 	.mixed_words = true,
 	.run = run,
