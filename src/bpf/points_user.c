@@ -182,8 +182,10 @@ static int refuse_return(const struct points *p, const struct program_probe *row
 			     "moves its stacks",
 			     row->text);
 	script_span(d, p->opts.script, row->span_start, row->span_len);
-	diag_hint(d, "probe the entry, or the instructions where it returns: sonde probe "
-		     "--offsets lists them");
+	diag_hint(
+		d,
+		"probe the entry, or the instructions where it returns: sonde probe %s lists them",
+		diag_option(d, DIAG_OPT_OFFSETS));
 	return err;
 }
 

@@ -251,10 +251,9 @@ static int check_place(struct event_resolver *r, const struct event_spec *e,
 	(void)resolve_error(r, -EILSEQ, e->event, "%s+%llu is in the middle of an instruction",
 			    at.function, (unsigned long long)at.offset);
 	diag_hint(r->diag,
-		  "instructions begin at +%llu and +%llu; all of them: sonde probe -x %s "
-		  "--offsets %s",
+		  "instructions begin at +%llu and +%llu; all of them: sonde probe -x %s %s %s",
 		  (unsigned long long)at.before, (unsigned long long)at.after, p->binary,
-		  at.function);
+		  diag_option(r->diag, DIAG_OPT_OFFSETS), at.function);
 	return -EILSEQ;
 }
 

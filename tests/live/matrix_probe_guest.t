@@ -153,7 +153,7 @@ exits 1 "more places than allowed" p --max-probes 1 -D 'vfs_re*'
 like "$err" 'more than 1' "are refused"
 exits 1 "S1-042: a result at the entry" p 'vfs_read $retval'
 exits 1 "S1-180: a function that is not there" p vfs_raed
-like "$err" 'did you mean vfs_read' "S1-180: the closest name"
+like "$err" "did you mean 'vfs_read'" "S1-180: the closest name"
 exits 1 "S1-070: a line without debug information" p 'vfs_read:3'
 like "$err" 'debug information' "S1-070: is refused with what is missing"
 exits 1 "S2-023: a function on the kernel's blacklist" p do_int3
