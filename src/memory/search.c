@@ -17,7 +17,7 @@
 enum { PAGE = MEMORY_PIECE, BATCH = MEMORY_BATCH, AFTER = 48 };
 
 struct search_state {
-	const struct search *s;
+	const struct memory_search *s;
 	search_fn fn;
 	void *ctx;
 	struct search_end r;
@@ -42,7 +42,7 @@ static u64 load(const u8 *at, unsigned bytes)
 
 static int search_values(struct search_state *st, u64 addr, const u8 *page, size_t size)
 {
-	const struct search *s = st->s;
+	const struct memory_search *s = st->s;
 	u64 width = s->bytes == sizeof(u64) ? UINT64_MAX : (1ull << 8 * s->bytes) - 1;
 	u64 mask = ~s->ignored & width;
 	size_t first = (size_t)(-addr & (s->bytes - 1));
@@ -120,7 +120,7 @@ static int search_all(struct search_state *st, struct memory *m)
 	return 0;
 }
 
-int search_run(struct kspace *k, const struct search *s, search_fn fn, void *ctx,
+int search_run(struct kspace *k, const struct memory_search *s, search_fn fn, void *ctx,
 	       struct search_end *ret)
 {
 	struct memory *m;

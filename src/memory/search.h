@@ -5,7 +5,7 @@
 
 enum { SEARCH_TEXT_MAX = 256 };
 
-struct search {
+struct memory_search {
 	u64 start, end; /* end: after the last byte */
 	unsigned bytes; /* of a value: 2, 4 or 8, at multiples of it */
 	const u64 *values;
@@ -30,7 +30,7 @@ struct search_end {
 /* 0: go on; 1: enough; negative errno: is returned. */
 typedef int (*search_fn)(void *ctx, const struct search_hit *hit);
 /* -EINVAL with a diag. */
-int search_run(struct kspace *k, const struct search *s, search_fn fn, void *ctx,
+int search_run(struct kspace *k, const struct memory_search *s, search_fn fn, void *ctx,
 	       struct search_end *ret) must_check;
 
 /* Ranges of the linear mapping that are memory, from /proc/iomem. -ENOTSUP with a diag: of a dump, or where the mapping begins is not known. */

@@ -162,7 +162,7 @@ int inspect_identify(struct inspect *i, int argc, char **argv)
 
 struct search_text {
 	struct inspect *i;
-	struct search s;
+	struct memory_search s;
 	struct search_end end; /* of all ranges */
 	const struct ktask *task; /* whose stack it is */
 	bool head_done, too_many;
@@ -277,6 +277,8 @@ static int check_search(struct inspect *i, int argc)
 		return inspect_usage(i, "a range needs a start (-s) and an end (-e or -l)");
 	if (o->as_text && (o->mask || o->words || o->halves))
 		return inspect_usage(i, "-c excludes -m, -w and -h");
+	if (o->words && o->halves)
+		return inspect_usage(i, "-w and -h exclude each other");
 	if (i->k.opts.dump && !o->stacks && !o->start)
 		return inspect_usage(
 			i, "which range of the dump? -s START -l LENGTH, or -t for all stacks");

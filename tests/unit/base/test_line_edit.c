@@ -84,10 +84,12 @@ static void test_keys(void)
 static void test_ends(void)
 {
 	struct line_edit e;
-	const char *line = NULL;
+	const char *line = "";
+	int rc;
 	type(&e, "dropped\x03kept\r\x04");
 	ok(line_edit_read(&e, "> ", &line) == -EINTR, "^C drops the line");
-	ok(line_edit_read(&e, "> ", &line) == 1 && !strcmp(line, "kept"), "the next one is read");
+	rc = line_edit_read(&e, "> ", &line);
+	ok(rc == 1 && !strcmp(line, "kept"), "the next one is read");
 	ok(line_edit_read(&e, "> ", &line) == 0, "^D on an empty line ends");
 	done(&e);
 	type(&e, "");
@@ -98,7 +100,8 @@ static void test_ends(void)
 static void test_history(void)
 {
 	struct line_edit e;
-	const char *line = NULL;
+	const char *line = "";
+	int rc;
 	type(&e, "new\033[A\033[A\033[A!\r"
 		 "\x10\x10\x0e\x0e"
 		 "end\r"
@@ -107,11 +110,12 @@ static void test_history(void)
 		   !line_edit_remember(&e, "second") && !line_edit_remember(&e, ""),
 	   "lines are remembered");
 	ok(e.history.nr == 2, "not twice, and no empty ones: %zu", e.history.nr);
-	ok(line_edit_read(&e, "> ", &line) == 1 && !strcmp(line, "first!"),
-	   "Up, past the start: '%s'", line);
-	ok(line_edit_read(&e, "> ", &line) == 1 && !strcmp(line, "end"), "up and down: '%s'", line);
-	ok(line_edit_read(&e, "> ", &line) == 1 && !strcmp(line, "typed"),
-	   "what was typed comes back: '%s'", line);
+	rc = line_edit_read(&e, "> ", &line);
+	ok(rc == 1 && !strcmp(line, "first!"), "Up, past the start: '%s'", line);
+	rc = line_edit_read(&e, "> ", &line);
+	ok(rc == 1 && !strcmp(line, "end"), "up and down: '%s'", line);
+	rc = line_edit_read(&e, "> ", &line);
+	ok(rc == 1 && !strcmp(line, "typed"), "what was typed comes back: '%s'", line);
 	for (int n = 0; n < LINE_EDIT_HISTORY + 5; n++) {
 		char text[16];
 		(void)snprintf(text, sizeof(text), "%d", n);
@@ -135,8 +139,8 @@ static void test_completion(void)
 static void test_long(void)
 {
 	struct line_edit e;
-	const char *line = NULL;
-	int fds[2];
+	const char *line = "";
+	int fds[2], rc;
 	static char keys[60000];
 	memset(keys, 'x', sizeof(keys));
 	keys[sizeof(keys) - 1] = '\r';
@@ -144,8 +148,8 @@ static void test_long(void)
 	ok(write(fds[1], keys, sizeof(keys)) == (ssize_t)sizeof(keys), "a long line is pasted");
 	(void)close(fds[1]);
 	line_edit_init(&e, fds[0], open("/dev/null", O_WRONLY | O_CLOEXEC));
-	ok(line_edit_read(&e, "> ", &line) == 1 && strlen(line) == sizeof(keys) - 1,
-	   "and read: %zu", strlen(line));
+	rc = line_edit_read(&e, "> ", &line);
+	ok(rc == 1 && strlen(line) == sizeof(keys) - 1, "and read: %zu", strlen(line));
 	done(&e);
 }
 
