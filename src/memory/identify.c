@@ -262,6 +262,15 @@ static void find_vmalloc(struct identify *id)
 	}
 }
 
+/* The type ends with registers of which the kernel only allocates as many as the CPU has: what comes after is the next task. */
+static void limit_task(struct identify *id)
+{
+	if (id->has_slabs)
+		vec_for_each (&id->slabs.caches, c)
+			if (!strcmp(c->name, "task_struct"))
+				id->task_bytes = min(id->task_bytes, (u64)c->object_size);
+}
+
 static int open_parts(struct identify *id)
 {
 	struct kspace *k = id->k;
@@ -276,6 +285,7 @@ static int open_parts(struct identify *id)
 	diag_init(&quiet);
 	k->diag = &quiet;
 	id->has_slabs = !kslabs_open(&id->slabs, k);
+	limit_task(id);
 	id->percpu_bytes = percpu_section_bytes(k);
 	find_vmalloc(id);
 	k->diag = diag;

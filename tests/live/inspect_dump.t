@@ -12,7 +12,7 @@ functions() { sed -n 's/^ *#[0-9]* \[[0-9a-f ]*\] \([^ ]*\) at .*/\1/p' "$1"; }
 
 # compare KERNEL
 compare() {
-	local k=$1 f sleeper addr kind name
+	local k=$1 f sleeper addr kind name task
 	i() { "$SONDE" inspect -d "$SONDE_TMP/$k" "$@"; }
 	sleeper=$(cat "$k.out/sleeper")
 	i sys >sys
@@ -41,6 +41,11 @@ compare() {
 	while read -r addr kind name _; do
 		like "$(i sym "$name")" "^$addr \\($kind\\) $name" "$k: sym: $name"
 	done <"$k.out/symbols"
+	task=$(awk -v p="$sleeper" '$1 == p { print $4 }' ps)
+	i identify "$task" >identity
+	like "$(cat identity)" "^$task: task: PID $sleeper \"sleep\"\$" "$k: identify: whose task_struct, also where another one is before it"
+	like "$(cat identity)" " slab object: task_struct, [0-9]+ bytes at $task, allocated" "$k: identify: the object of the slab cache"
+	like "$(i mount)" ' proc +proc +/proc$' "$k: mount"
 	like "$(i files "$sleeper")" " REG  $SONDE_SRC/README.md\$" "$k: files: what the sleeper had opened"
 	is "$(i list -o task_struct.tasks -s task_struct.pid -h init_task | grep -c 'pid = ')" "$(i --json ps | python3 -c 'import json, sys; print(len({r["tgid"] for r in json.load(sys.stdin)["rows"]}))')" "$k: list: as many processes as ps has"
 	is "$(i '((struct task_struct *)0x'"$(awk -v p="$sleeper" '$1 == p { print $4 }' ps)"')->pid' | sed 's/.*= //')" "$sleeper" "$k: an expression"

@@ -428,8 +428,8 @@ static int complete(void *ctx, const char *line, size_t len, size_t start, struc
 		offer_commands(p, &c);
 	else if (tag)
 		offer_types(p, TYPES, &c);
-	/* Thousands of names for no letter help nobody. */
-	if (c.len && !tag && !(start && line[start - 1] == '.'))
+	/* Thousands of names for no letter help nobody, nor symbols that begin as a command does. */
+	if (c.len && !c.nr && !tag && !(start && line[start - 1] == '.'))
 		offer_symbols(p, &c);
 	if (same(before, before_len, "whatis") && c.len)
 		offer_symbols(p, &c);
