@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# where: host 6.1
+# where: host
 # needs: root
 # timeout: 120
 # kvm stat: exits, accesses to devices and ports of made-up virtual CPUs (kvm_events.py), beside perf on the same file.

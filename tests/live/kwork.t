@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# where: host 6.1
+# where: host
 # needs: root
 # timeout: 120
 # kwork: interrupts, softirqs and work items of this kernel, beside perf on the same file, and from a trace.dat.
