@@ -183,8 +183,11 @@ static int add_event_table(struct query *q, const char *name, u32 event, const s
 	return 0;
 }
 
+/* Names that begin with sqlite_ are its own. */
 static bool table_taken(const struct query *q, const char *name)
 {
+	if (!strncasecmp(name, "sqlite_", 7))
+		return true;
 	vec_for_each (&q->tables, t)
 		if (!strcasecmp(t->name, name))
 			return true;
