@@ -317,8 +317,8 @@ static const struct opt_example examples[] = {
 	  "samples by name of the thread" },
 	{ "sql trace.dat 'select next_comm, count(*) from sched_switch group by 1 order by 2 desc'",
 	  "fields of an event are columns" },
-	{ "sql trace.dat 'select * from intervals where dur_ns > 1e6'",
-	  "when threads ran, waited for a CPU, or were blocked for more than a millisecond" },
+	{ "sql trace.dat 'select * from intervals where dur_ns >= 1e6'",
+	  "when threads ran, waited for a CPU, or were blocked for a millisecond or more" },
 	{ "sql --schema perf.data", "all tables and columns of a recording" },
 	{ 0 },
 };
