@@ -100,6 +100,12 @@ kill -INT $top
 wait $top
 is $? 0 "Ctrl-C ends it well" || diag "$(cat int.txt)"
 
+# ---- -r is for the kernel to allow
+exits 1 "-r 100 is no priority" "$SONDE" top --stdio -r 100 -e cpu-clock -p $spin --updates 1
+like "$err" 'expected a priority from 1 to 99' "which is said"
+exits 0 "-r 1" "$SONDE" top --stdio -r 1 -e cpu-clock -p $spin --updates 1
+like "$out" 'workload_leaf' "has its table"
+
 # ---- the browser
 if ! command -v tmux >/dev/null; then
 	skip "tmux is not installed" "the browser"

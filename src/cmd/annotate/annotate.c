@@ -205,15 +205,13 @@ static int annotate_run(struct app *app, void *opts, int argc, char **argv)
 }
 
 static int browse(struct app *app, const char *input, const struct annotate_given *given,
-		  const struct symbol_opts *symbols, const struct name_func *f, u32 event,
+		  const struct annotate_opts *style, const struct name_func *f, u32 event,
 		  struct strbuf *why)
 {
-	struct annotate_opts o = { .input = input,
-				   .symbol = f->name,
-				   .source = true,
-				   .jumps = true,
-				   .group = true,
-				   .symbols = *symbols };
+	struct annotate_opts o = *style;
+	o.input = input;
+	o.symbol = f->name;
+	o.jumps = o.group = true;
 	struct look look = { .nested = true };
 	struct annotating a = { .tell = app_tell(app),
 				.names = app_symbols(app),
@@ -248,14 +246,15 @@ static int browse(struct app *app, const char *input, const struct annotate_give
 int annotate_browse(struct app *app, const char *input, const struct symbol_opts *symbols,
 		    const struct name_func *f, u32 event, struct strbuf *why)
 {
-	return browse(app, input, NULL, symbols, f, event, why);
+	const struct annotate_opts style = { .source = true, .symbols = *symbols };
+	return browse(app, input, NULL, &style, f, event, why);
 }
 
 int annotate_browse_given(struct app *app, const struct annotate_given *given,
-			  const struct symbol_opts *symbols, const struct name_func *f, u32 event,
+			  const struct annotate_opts *style, const struct name_func *f, u32 event,
 			  struct strbuf *why)
 {
-	return browse(app, NULL, given, symbols, f, event, why);
+	return browse(app, NULL, given, style, f, event, why);
 }
 
 const struct command command_annotate = {

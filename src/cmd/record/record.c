@@ -387,8 +387,7 @@ static int session_run(struct record_session *s, struct recorder_opts *ro, char 
 	return s->run.child.pid && !was_cut(s) ? child_exit_status(s->run.wait_status) : APP_DONE;
 }
 
-/* -r: when the command is made and before our threads are, which are like us. */
-static int run_first(struct record_session *s)
+int record_realtime(struct record_session *s)
 {
 	struct sched_param p = { .sched_priority = (int)min(s->o->realtime, (u64)INT_MAX) };
 	if (!sched_setscheduler(0, SCHED_FIFO, &p))
@@ -510,7 +509,7 @@ static int record(struct record_session *s, int argc, char **argv)
 	if (!err && ro.live.system_wide)
 		err = record_watch_tasks(s);
 	if (!err && s->o->realtime)
-		err = run_first(s);
+		err = record_realtime(s);
 	if (err)
 		return app_fail(app, err);
 	if (s->pipe_fd >= 0) /* from here on: the command has its own */

@@ -25,6 +25,7 @@ struct top_cmd_opts {
 	struct record_opts record; /* first: its option calls get this struct */
 	struct report_opts report;
 	struct top_opts top;
+	struct annotate_opts code; /* how annotated functions are written */
 	const char *delay;
 	const char *keep;
 	const char *listen, *token_file;
@@ -92,6 +93,7 @@ static void top_defaults(void *opts)
 	report_defaults(&o->report);
 	o->report.usual_sort = "dso,symbol";
 	o->report.symbols.min_unnamed = 0;
+	o->code.source = true;
 	o->top.delay_ns = 2 * NS_PER_SEC;
 	o->top.keep_ns = 30 * NS_PER_SEC;
 }
@@ -174,6 +176,8 @@ static int open_recorder(struct top_call *c)
 	if (!s->rec)
 		return -EIO;
 	err = check_events(s);
+	if (!err && s->o->realtime)
+		err = record_realtime(s);
 	return err ? err : recorder_start(s->rec, s->tell.diag);
 }
 
@@ -199,7 +203,9 @@ static int annotate_row(void *ctx, const struct annotate_given *given, const str
 			u32 event, struct strbuf *why)
 {
 	struct top_call *c = ctx;
-	return annotate_browse_given(c->app, given, &c->o->report.symbols, f, event, why);
+	struct annotate_opts style = c->o->code;
+	style.symbols = c->o->report.symbols;
+	return annotate_browse_given(c->app, given, &style, f, event, why);
 }
 
 /* Until Ctrl-C. */
@@ -387,6 +393,12 @@ static const struct opt top_rows[] = {
 	OPT_FLAG('K', "hide_kernel_symbols", struct top_cmd_opts, report.hide_kernel, "Hide kernel functions, as if they had no samples"),
 	OPT_FLAG('U', "hide_user_symbols", struct top_cmd_opts, report.hide_user, "Hide functions outside the kernel"),
 	OPT_UINT('f', "count-filter", struct top_cmd_opts, report.min_count, "N", "Only functions with more than N samples of their own"),
+	OPT_HEADING("Annotated functions (key a)"),
+	OPT_STR('M', "disassembler-style", struct top_cmd_opts, code.syntax, "SYNTAX", "att or intel"),
+	OPT_FLAG(0, "asm-raw", struct top_cmd_opts, code.raw, "Show the raw bytes of each instruction"),
+	OPT_FLAG(0, "source", struct top_cmd_opts, code.source, "Interleave source lines (default; --no-source)"),
+	OPT_STR(0, "prefix", struct top_cmd_opts, code.prefix, "DIR", "Look for source files in this directory, prepended to the paths recorded by the compiler"),
+	OPT_UINT(0, "prefix-strip", struct top_cmd_opts, code.prefix_strip, "N", "With --prefix: strip N leading directories from absolute paths"),
 	OPT_HEADING("How"),
 	OPT_FLAG(0, "stdio", struct top_cmd_opts, report.stdio, "Plain text, one table per update (default without a terminal)"),
 	OPT_FLAG(0, "tui", struct top_cmd_opts, report.tui, "Use the terminal browser if available (default)"),
@@ -394,6 +406,7 @@ static const struct opt top_rows[] = {
 	OPT_STR(0, "listen", struct top_cmd_opts, listen, "ADDRESS", "Serve a page on loopback (127.0.0.1:9435) instead of printing: samples over time, flame graph and functions of any part of it, processes; with call graphs, at 99 samples per second; the URL is printed"),
 	OPT_STR(0, "token-file", struct top_cmd_opts, token_file, "FILE", "The token that requests have to carry, instead of a random one"),
 	OPT_STR(0, "keep", struct top_cmd_opts, keep, "TIME", "How much key p of the browser can write as a perf.data (30s)"),
+	OPT_UINT('r', "realtime", struct top_cmd_opts, record.realtime, "PRIORITY", "Run as a real-time (FIFO) task"),
 	OPT_STR('m', "mmap-pages", struct top_cmd_opts, record.ring, "PAGES", "Ring buffer size per CPU: pages, or a size like 4M (512K)"),
 	OPT_FLAG(0, "all-cgroups", struct top_cmd_opts, record.live.all_cgroups, "Know the cgroup of every sample (--sort cgroup)"),
 	OPT_FLAG(0, "namespaces", struct top_cmd_opts, record.live.namespaces, "Know the namespaces of tasks"),
