@@ -42,6 +42,14 @@ static void render(const struct actions *a, const struct record *r, struct strbu
 		    r->fields, to);
 }
 
+static u32 line_at(const char *text, u32 at)
+{
+	u32 line = 1;
+	for (u32 i = 0; text && i < at && text[i]; i++)
+		line += text[i] == '\n';
+	return line;
+}
+
 static void do_printf(struct actions *a, const struct record *r)
 {
 	if (!a->json && !r->action->stream) {
@@ -56,8 +64,11 @@ static void do_printf(struct actions *a, const struct record *r)
 		emit_text(a, types[min(r->action->stream, (u8)2)], strbuf_cstr(&text), text.len);
 	} else {
 		static const char *const marks[] = { "", "WARNING: ", "ERROR: " };
-		strbuf_str(a->err, marks[min(r->action->stream, (u8)2)]);
+		strbuf_printf(a->err, "%sline %u: ", marks[min(r->action->stream, (u8)2)],
+			      line_at(a->program->text, r->action->span_start));
 		strbuf_add(a->err, strbuf_cstr(&text), text.len);
+		if (!text.len || text.data[text.len - 1] != '\n')
+			strbuf_char(a->err, '\n');
 	}
 	strbuf_done(&text);
 }
@@ -243,14 +254,6 @@ static void do_system(struct actions *a, const struct record *r)
 	}
 	strbuf_done(&text);
 	strbuf_done(&command);
-}
-
-static u32 line_at(const char *text, u32 at)
-{
-	u32 line = 1;
-	for (u32 i = 0; text && i < at && text[i]; i++)
-		line += text[i] == '\n';
-	return line;
 }
 
 static void do_runtime_error(struct actions *a, const struct record *r)

@@ -195,7 +195,7 @@ static int expand_symbol(struct points *p, struct walk *w, struct diag *d)
 	int rc = probe_elf_symbol(w->path, w->row->name, &offset);
 	if (!rc && w->row->offset)
 		rc = check_inside(p, w->row, w->path, offset + w->row->offset, d);
-	else if (rc && rc != -ENOENT)
+	else if (rc && (rc != -ENOENT || access(w->path, F_OK)))
 		return explain_file(p, w->row, w->path, rc, d);
 	if (rc != -ENOENT)
 		return rc ? rc : add_place(w, w->row->name, offset + w->row->offset, 0);

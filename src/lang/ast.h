@@ -32,7 +32,7 @@ enum node_kind {
 	NODE_STEP, /* ++ or --: op TOKEN_INC, TOKEN_DEC; a; number: 1 before the operand */
 	/* statements */
 	NODE_ASSIGN, /* a op b; op: TOKEN_ASSIGN or a compound one */
-	NODE_EXPR, /* a, its value dropped */
+	NODE_EXPR, /* a, its value dropped; number 1: on purpose (_ = a) */
 	NODE_IF, /* a, b, c: else or NULL; number 1: a is known, and what is not taken may be wrong (if comptime) */
 	NODE_WHILE, /* a, b */
 	NODE_UNROLL, /* a times b */

@@ -22,8 +22,8 @@ const struct builtin *builtin_find(const char *name)
 bool builtin_is_planned(const char *name)
 {
 	static const char *const names[] = {
-		"path",	     "find",	      "skboutput", "socket_cookie", "unwatch", "write_user",
-		"dw_ustack", "kfunc_allowed", "typeinfo",  "assert_str",    "config",
+		"path",	     "skboutput",     "socket_cookie", "unwatch",    "write_user",
+		"dw_ustack", "kfunc_allowed", "typeinfo",      "assert_str", "config",
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strcmp(names[i], name))

@@ -486,6 +486,7 @@ static const struct builtin rows[] = {
 	{ "monotonic", 0, 0, BUILTIN_VALUE, check_mode, lower_mode, NULL, "clock of nsecs()" },
 	{ "tai", 0, 0, BUILTIN_VALUE, check_mode, lower_mode, NULL, "clock of nsecs()" },
 	{ "sw_tai", 0, 0, BUILTIN_VALUE, check_mode, lower_mode, NULL, "clock of nsecs()" },
+	{ "curr_ns", 0, 0, BUILTIN_VALUE, check_mode, lower_mode, NULL, "namespace of pid()" },
 	{ "init", 0, 0, BUILTIN_VALUE, check_mode, lower_mode, NULL, "namespace of pid()" },
 	{ "ntop", 1, 2, 0, check_ntop, lower_ntop, NULL, "IP address as text" },
 	{ "strftime", 2, 2, 0, check_strftime, lower_strftime, NULL, "time as text" },

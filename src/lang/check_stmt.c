@@ -275,6 +275,23 @@ static void check_known_if(struct checker *c, struct node *n)
 	check_statement(c, n);
 }
 
+/* A statement that has no effect is a slip: `@x == 1;`. What is meant so is written `_ = ...`. */
+static void warn_of_discard(struct checker *c, struct node *n)
+{
+	static const u32 plain = 1u << NODE_INT | 1u << NODE_STRING | 1u << NODE_BOOL |
+				 1u << NODE_VAR | 1u << NODE_MAP | 1u << NODE_MEMBER |
+				 1u << NODE_INDEX | 1u << NODE_CAST | 1u << NODE_TUPLE |
+				 1u << NODE_BINARY;
+	const struct node *a = n->a;
+	bool decides = a->kind == NODE_BINARY && (a->op == TOKEN_LAND || a->op == TOKEN_LOR);
+	if (!c->final || n->warned || n->number || decides || a->kind >= 32 ||
+	    !(plain >> a->kind & 1))
+		return;
+	n->warned = true;
+	lang_warn(c->diag, c->in->text, a->start, a->len, "the value is not used");
+	diag_hint(c->diag, "write '_ = ...' where that is meant");
+}
+
 static void check_statement(struct checker *c, struct node *n)
 {
 	if (c->err)
@@ -284,6 +301,7 @@ static void check_statement(struct checker *c, struct node *n)
 	case NODE_ASSIGN: check_assign(c, n); break;
 	case NODE_EXPR:
 		(void)check_expr(c, n->a);
+		warn_of_discard(c, n);
 		if (n->a->type && type_is_aggregate(n->a->type) && n->a->kind == NODE_CALL)
 			check_fail(c, n, -EINVAL, "the result of %s() belongs into a map: @x = %s()",
 				   n->a->text, n->a->text);

@@ -227,6 +227,7 @@ static struct node *parse_simple(struct parser *p)
 		return NULL;
 	n->start = a->start;
 	n->a = a;
+	n->number = discard;
 	if (assign) {
 		n->op = (u8)p->t.kind;
 		if (a->kind != NODE_VAR && a->kind != NODE_MAP)
@@ -478,7 +479,7 @@ static int expand_point(struct parser *p, const struct program_probe *of, bool w
 	return 0;
 }
 
-static int expand_points(struct parser *p)
+int parse_expand_points(struct parser *p)
 {
 	size_t nr = p->program->probes.nr;
 	struct program_probe *old = arena_array(p->arena, nr + 1, sizeof(*old));
@@ -882,6 +883,6 @@ int parse_script(const struct lang_input *in, struct program *prog, struct scrip
 	if (!p.err)
 		p.err = scope_resolve(ret, p.arena);
 	if (!p.err)
-		p.err = expand_points(&p);
+		p.err = parse_expand_points(&p);
 	return p.err;
 }

@@ -30,6 +30,12 @@ int parse_script(const struct lang_input *in, struct program *p, struct script *
 int provider_parse(const struct lang_input *in, struct program *p, const char *text, u32 start,
 		   u32 len, struct diag *d) must_check;
 
+/*
+ * Attach points whose arguments may be in several places (patterns, static probes, lines) become one for each: when the tree is complete. 0, or
+ * negative errno.
+ */
+int parse_expand_points(struct parser *p) must_check;
+
 /* parse.c's pieces for parse_expr.c */
 struct node *parse_node(struct parser *p, enum node_kind kind);
 void parse_next(struct parser *p);

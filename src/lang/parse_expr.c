@@ -298,6 +298,70 @@ static struct node *parse_sizeof(struct parser *p, bool offset)
 	return parse_end(p, n);
 }
 
+static struct node *copy_expr(struct parser *p, const struct node *n)
+{
+	struct node *to = n ? arena_zalloc(p->arena, sizeof(*to)) : NULL;
+	if (!to) {
+		p->err = n ? -ENOMEM : p->err;
+		return NULL;
+	}
+	*to = *n;
+	to->next = NULL;
+	to->a = copy_expr(p, n->a);
+	to->b = copy_expr(p, n->b);
+	to->c = copy_expr(p, n->c);
+	to->list = NULL;
+	struct node **at = &to->list;
+	for (const struct node *e = n->list; e && !p->err; e = e->next) {
+		*at = copy_expr(p, e);
+		at = *at ? &(*at)->next : at;
+	}
+	return p->err ? NULL : to;
+}
+
+static struct node *node_in(struct parser *p, enum node_kind kind, const struct node *of)
+{
+	struct node *n = arena_zalloc(p->arena, sizeof(*n));
+	if (n)
+		*n = (struct node){ .kind = kind, .start = of->start, .len = of->len };
+	else
+		p->err = -ENOMEM;
+	return n;
+}
+
+/* find(@m, key, $v) is: has_key(@m, key) ? { $v = @m[key]; true } : false */
+static struct node *parse_find(struct parser *p, struct node *call)
+{
+	struct node *m = call->list, *key = m->next, *to = key->next;
+	if (m->kind != NODE_MAP || m->nr || to->kind != NODE_VAR) {
+		parse_fail(p, -EINVAL, "the form is find(@map, key, $variable)");
+		return NULL;
+	}
+	m->list = key->kind == NODE_TUPLE ? key->list : key;
+	m->nr = key->kind == NODE_TUPLE ? key->nr : 1;
+	m->next = key->next = NULL;
+	struct node *choice = node_in(p, NODE_TERNARY, call), *has = node_in(p, NODE_CALL, call);
+	struct node *block = node_in(p, NODE_BLOCK, call), *set = node_in(p, NODE_ASSIGN, call);
+	struct node *yes = node_in(p, NODE_EXPR, call), *truth = node_in(p, NODE_BOOL, call);
+	struct node *value = p->err ? NULL : copy_expr(p, m), *no = node_in(p, NODE_BOOL, call);
+	if (p->err)
+		return NULL;
+	has->text = "has_key";
+	has->list = m;
+	has->nr = 1;
+	truth->number = 1;
+	yes->a = truth;
+	set->op = TOKEN_ASSIGN;
+	set->a = to;
+	set->b = value;
+	set->next = yes;
+	block->list = set;
+	choice->a = has;
+	choice->b = block;
+	choice->c = no;
+	return choice;
+}
+
 static struct node *parse_ident(struct parser *p)
 {
 	if (parse_word(p, "sizeof") || parse_word(p, "offsetof"))
@@ -323,7 +387,10 @@ static struct node *parse_ident(struct parser *p)
 		parse_next(p);
 		parse_list(p, n, TOKEN_RPAREN);
 	}
-	return parse_end(p, n);
+	(void)parse_end(p, n);
+	return !p->err && n->kind == NODE_CALL && n->nr == 3 && !strcmp(n->text, "find")
+		       ? parse_find(p, n)
+		       : n;
 }
 
 static struct node *parse_map(struct parser *p)

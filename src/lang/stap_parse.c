@@ -1575,6 +1575,8 @@ static void read_all(struct stap *s)
 		stap_finish_calls(s);
 	if (!s->p.err)
 		s->p.err = macro_expand(s->p.script, s->p.arena, s->p.in, s->p.diag);
+	if (!s->p.err)
+		s->p.err = parse_expand_points(&s->p);
 }
 
 int stap_parse(const struct lang_input *in, struct program *prog, struct script *ret, struct diag *d)

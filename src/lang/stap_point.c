@@ -330,6 +330,20 @@ static int syscall_point(struct stap_point *pt)
 			   pt->part[1].name);
 }
 
+/* statement("FUNCTION@FILE:LINE"): the line says all. begin: what comes before the file in an attach point. */
+static int statement_point(struct stap_point *pt, const char *begin, const char *module)
+{
+	const char *file = strrchr(pt->part[1].arg, '@');
+	const char *colon = file ? strrchr(file, ':') : NULL;
+	if (pt->nr != 2)
+		return bad(pt, -ENOTSUP, ".%s of statements is not supported", pt->part[2].name);
+	if (!colon || colon == file + 1 || !isdigit((unsigned char)colon[1]) ||
+	    strpbrk(file, "\", "))
+		return bad(pt, -EINVAL, "the form is .statement(\"FUNCTION@FILE:LINE\")");
+	return add_printed(pt, "%s@%s%s%s", begin, module ? module : "", module ? ":" : "",
+			   file + 1);
+}
+
 static int process_point(struct stap_point *pt)
 {
 	const char *path = pt->part[0].arg;
@@ -345,14 +359,21 @@ static int process_point(struct stap_point *pt)
 		return add_printed(pt, "%s:\"%s\":%s", ret ? "uretprobe" : "uprobe", path,
 				   pt->part[1].arg);
 	}
+	if (has_text(pt, 1, "statement")) {
+		struct strbuf begin;
+		strbuf_init(&begin);
+		strbuf_printf(&begin, "uprobe:\"%s\"", path);
+		int err = begin.err ? begin.err : statement_point(pt, strbuf_cstr(&begin), NULL);
+		strbuf_done(&begin);
+		return err;
+	}
 	if (has_text(pt, 1, "mark") && pt->nr == 2)
 		return add_printed(pt, "usdt:\"%s\":%s", path, pt->part[1].arg);
 	if (has_text(pt, 1, "provider") && has_text(pt, 2, "mark") && pt->nr == 3)
 		return add_printed(pt, "usdt:\"%s\":%s:%s", path, pt->part[1].arg, pt->part[2].arg);
 	return bad(pt, -ENOTSUP,
-		   "only .function(\"NAME\"), .mark(\"NAME\") and "
-		   ".provider(\"NAME\").mark(\"NAME\") of a "
-		   "process are supported");
+		   "only .function(\"NAME\"), .statement(\"NAME@FILE:LINE\"), .mark(\"NAME\") and "
+		   ".provider(\"NAME\").mark(\"NAME\") of a process are supported");
 }
 
 static int kernel_point(struct stap_point *pt)
@@ -360,6 +381,8 @@ static int kernel_point(struct stap_point *pt)
 	const char *module = pt->part[0].has_arg ? pt->part[0].arg : NULL;
 	if (has_text(pt, 1, "function"))
 		return function_point(pt, 1, module);
+	if (has_text(pt, 1, "statement"))
+		return statement_point(pt, "kprobe", module);
 	if (has_text(pt, 1, "trace") && pt->nr == 2 && !module) {
 		const char *colon = strchr(pt->part[1].arg, ':');
 		const char *name = colon ? colon + 1 : pt->part[1].arg;
@@ -368,7 +391,8 @@ static int kernel_point(struct stap_point *pt)
 			       : bad(pt, -EINVAL, "invalid name of a tracepoint '%s'", name);
 	}
 	return bad(pt, -ENOTSUP,
-		   "only .function(\"NAME\") and .trace(\"NAME\") of the kernel are supported");
+		   "only .function(\"NAME\"), .statement(\"NAME@FILE:LINE\") and "
+		   ".trace(\"NAME\") of the kernel are supported");
 }
 
 /* "a.b.c" and its pattern "a.*.c": a star does not reach over a dot. */
@@ -632,16 +656,13 @@ struct node *stap_target(struct stap *s, const char *name, const struct node *at
 	case PROGRAM_TRACEPOINT: return field(s, name, false, at);
 	case PROGRAM_RAW_TRACEPOINT:
 	case PROGRAM_FENTRY: return member(s, name, at);
-	case PROGRAM_KPROBE: return kernel_argument(s, name, at);
+	case PROGRAM_KPROBE: return s->at.name ? kernel_argument(s, name, at) : member(s, name, at);
+	case PROGRAM_UPROBE: return member(s, name, at);
 	case PROGRAM_USDT: return mark_argument(s, name, at);
 	case PROGRAM_KRETPROBE:
 	case PROGRAM_URETPROBE:
 		stap_fail_at(s, at, -ENOTSUP, "$%s is gone when the function returns", name);
 		diag_hint(s->p.diag, "keep it in an array by tid() when it is called");
-		return NULL;
-	case PROGRAM_UPROBE:
-		stap_fail_at(s, at, -ENOTSUP, "arguments of programs have no names here");
-		diag_hint(s->p.diag, "long_arg(1) is the first one");
 		return NULL;
 	default: stap_fail_at(s, at, -EINVAL, "this probe has no $%s", name); return NULL;
 	}

@@ -29,8 +29,17 @@ is "$(prints 'BEGIN { @a[1] = 10; @a[2] = 20; for ($kv : @a) { @s += $kv.1; } fo
 is "$(run -c 'cat /dev/null' -e 'named=BEGIN { printf("%d %d\n", cpid > 1, has_cpid); } tracepoint:sched:sched_process_exec /pid == cpid/ { printf("mine\n"); }' | grep . | tr '\n' ' ')" "1 1 mine " "cpid is the command; a probe may have a name"
 for block in 'begin { BODY }' 'begin { exit() } end { BODY }'; do
 	is "$(prints "enum shade { DARK = 7 }; ${block/BODY/'@i = 1; $x = @i == 2 ? (int16)@i : (enum shade)0x7fffffff; print(($x, sizeof($x), $x + 1));'}" | head -1)" \
-		"(2147483647, 4, 2147483648)" "${block%% *}...: an enum and a smaller number become one of the enum's size"
+		"(2147483647, 8, 2147483648)" "${block%% *}...: an enum and a smaller signed number become one that holds both"
 done
+for block in 'begin { BODY }' 'begin { exit() } end { BODY }'; do
+	is "$(prints "${block/BODY/'@x[1, "a"] = (5, "b"); let $v; if (find(@x, (1, "a"), $v)) { print($v); } if (!find(@x, (2, "a"), $v)) { print($v); } clear(@x);'}" |
+		grep . | tr '\n' ' ')" "(5, b) (5, b) " "${block%% *}...: find() sets the variable where the key is there"
+done
+run -e 'begin { errorf("bad %d", 1);
+	warnf("so so\n"); @n = 1; @n == 2;
+	_ = @n == 3; exit(); }' >out.txt 2>err.txt
+is "$(grep -c '^ERROR: line 1: bad 1$' err.txt) $(grep -c '^WARNING: line 2: so so$' err.txt)" "1 1" "errorf() and warnf() end with a newline and say where they are" || diag "$(cat err.txt)"
+is "$(grep -c 'the value is not used' err.txt)" 1 "a statement without an effect is a warning; one that is discarded is not"
 is "$(prints 'BEGIN { printf("%d %d\n", cpid, has_cpid); }')" "0 0" "which there may not be"
 
 run -k -e 'BEGIN { printf("%s|", str(0));

@@ -79,7 +79,42 @@ gives "an alias of the library with its names" "probe kprocess.exec_complete { i
 gives "functions of a program, their arguments and results" "probe process(\"$SONDE\").function(\"workload_usdt\") { printf(\"%s %d\\n\", ppfunc(), pointer_arg(1) > 0) }
 probe process(\"$SONDE\").function(\"workload_usdt\").return { println(\"returns \", \$return) }" "workload_usdt 1
 returns 0" -c "./$me workload usdt 3"
+if ! needs_or_skip "variables of a program" gcc; then
+	cat >names.c <<'END'
+struct item { int id; const char *name; };
+static volatile long sink;
+__attribute__((noipa)) long work(struct item *n, int count, const char *what)
+{
+	long sum = 0;
+	for (int i = 0; i < count; i++) {
+		sum += i * n->id;
+		sink = sum;
+	}
+	return sum + *what;
+}
+int main(void)
+{
+	const char *volatile what = "hello";
+	struct item n = { -7, "first" };
+	sink = n.name[0] + *what; /* reads of memory that is not there yet fail */
+	work(&n, 2, what);
+	return 0;
+}
+END
+	gcc -g -O0 -o names names.c
+	gives "parameters of a function and locals of a line by name" 'probe process("./names").function("work") { println($count, " ", $n->id, " ", user_string($what), " ", user_string($n->name)) }
+probe process("./names").statement("work@names.c:8") { println($i, " ", $sum) }' "2 -7 hello first
+0 0
+1 -7" -c ./names
+	run -e 'probe process("./names").function("work") { println($cuont) }' >out.txt 2>err.txt
+	like "$(cat err.txt)" "did you mean 'count'" "a misspelt one"
+	run -e 'probe process("./names").statement("work+4") { println($count) }' >out.txt 2>err.txt
+	like "$(cat err.txt)" 'the form is .statement\("FUNCTION@FILE:LINE"\)' "a statement without a line"
+fi
 if "$SONDE" run -l "usdt:$SONDE:*" | grep -q ':sonde:step$'; then
+	gives "arguments of a static probe" "probe process(\"$SONDE\").mark(\"step\") { println(\$arg1, \" \", \$arg2) }" "0 0
+1 1
+2 4" -c "./$me workload usdt 3"
 	gives "static probes" "global n probe process(\"$SONDE\").mark(\"step\") { n++ } probe process(\"$SONDE\").provider(\"sonde\").mark(\"end\") { println(\"end\") } probe end { println(n) }" "end
 31" -c "./$me workload usdt 31"
 else
