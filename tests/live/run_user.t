@@ -103,7 +103,8 @@ int main(void)
 {
 	struct item second = { .id = 9, .name = "second" };
 	struct item n = { .id = 7, .name = "first", .next = &second, .in = { 'x', { 1, 2, 3 } }, .a = 5, .b = 100 };
-	work(&n, 2.5, 3, "hello", 200);
+	char hello[] = "hello"; /* on the stack, which is there: a probe reads no page that is not */
+	work(&n, 2.5, 3, hello, 200);
 	return 0;
 }
 END
