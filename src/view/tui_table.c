@@ -277,24 +277,23 @@ static void show_help(const struct table_tui *t)
 {
 	struct strbuf s;
 	strbuf_init(&s);
-	strbuf_str(
-		&s,
-		"\n"
-		"  Up Down PgUp PgDn Home End   move\n"
-		"  Enter, +                     open or close the line's call graph\n"
-		"  e  c                         expand, collapse it with everything below\n"
-		"  E  C                         the same for all rows\n"
-		"  /                            search: show only matching rows\n"
-		"  n  N                         next, previous matching line\n"
-		"  d                            zoom: only this row's library\n"
-		"  t                            zoom: only this row's command or thread\n"
-		"  s                            sort by Self or by Children\n"
-		"  o                            sort by the next column; none after the last\n"
-		"  Esc, Left                    back: undo the last zoom, then the search\n"
-		"  Tab, Shift-Tab               next, previous event\n"
-		"  <  >                         scroll sideways\n"
-		"  ?, h                         this help\n"
-		"  q                            quit\n");
+	strbuf_str(&s,
+		   "\n"
+		   "  Up Down PgUp PgDn Home End   move\n"
+		   "  Enter, +                     open or close the line's call graph\n"
+		   "  e  c                         expand, collapse it with everything below\n"
+		   "  E  C                         the same for all rows\n"
+		   "  /                            search: show only matching rows\n"
+		   "  n  N                         next, previous matching line\n"
+		   "  d                            zoom: only this row's library\n"
+		   "  t                            zoom: only this row's command or thread\n"
+		   "  s                            sort by Self or by Children\n"
+		   "  o                            sort by the next column; none after the last\n"
+		   "  Esc, Left                    back: undo the last zoom, then the search\n"
+		   "  Tab, Shift-Tab               next, previous event\n"
+		   "  <  >                         scroll sideways\n"
+		   "  ?, h                         this help\n"
+		   "  q                            quit\n");
 	for (const struct tui_action *a = t->c->actions; a && a->key; a++)
 		strbuf_printf(&s, "  %c                            %s\n", a->key, a->help);
 	strbuf_str(&s, t->c->note ? t->c->note : usual_note);
