@@ -10,7 +10,7 @@ cd "$SONDE_TMP" || exit 1
 
 # Timers of others make softirqs; a write to disk makes work.
 cat >work.sh <<'END'
-for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.02; done
+for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.02; dd if=/dev/zero of=disk bs=64k count=1 conv=fsync 2>/dev/null; done
 END
 exits 0 "record" "$SONDE" kwork record -q -o kwork.data -- bash work.sh
 events=$("$SONDE" evlist -i kwork.data)
@@ -74,7 +74,10 @@ needs_or_skip "perf's tables" perf || for args in "report" "report -S" "-k irq r
 	perf kwork $args -i kwork.data 2>/dev/null | grep -v INFO: | rows >theirs
 	# shellcheck disable=SC2086
 	"$SONDE" kwork $args -i kwork.data 2>/dev/null | grep -v INFO: | rows >ours
-	[ "$(grep -c . theirs)" -gt 3 ] && cmp -s ours theirs
+	# Where no disk interrupted meanwhile (a /tmp in memory), a table of interrupts is empty.
+	least=3
+	[[ $args == *irq* ]] && [ -z "$("$SONDE" script -i kwork.data 2>/dev/null | grep -m 1 irq:irq_handler_entry)" ] && least=0
+	[ "$(grep -c . theirs)" -gt $least ] && cmp -s ours theirs
 	ok $? "kwork $args: what perf prints" || diag "$(diff theirs ours | head -20)"
 done
 needs_or_skip "perf's list" perf || {
