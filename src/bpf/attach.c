@@ -51,7 +51,7 @@ int attach_failed(const struct attached *a, const struct point *pt, int err, str
 		   err == -EILSEQ ? "it is in the middle of an instruction" : strerror(-err));
 	script_span(d, a->loaded->script, probe->span_start, probe->span_len);
 	if (err == -EILSEQ && pt->symbol)
-		diag_hint(d, "where instructions begin: sonde probe %s %s",
+		diag_hint(d, "to list where instructions begin: sonde probe %s %s",
 			  diag_option(d, DIAG_OPT_OFFSETS), pt->symbol);
 	/* Above 2 Debian's kernels want CAP_SYS_ADMIN for any event of perf. */
 	if (err == -EACCES && a->opener.rights.paranoid > 2)

@@ -102,8 +102,8 @@ static int explain(int err, struct diag *d)
 {
 	diag_note(d, "strings and structures of system calls are not shown: %s",
 		  err == -EPERM	    ? "no permission to load BPF programs"
-		  : err == -ENOSYS  ? "a kernel without BPF"
-		  : err == -ENOTSUP ? "the registers of this machine are not known here"
+		  : err == -ENOSYS  ? "this kernel has no BPF"
+		  : err == -ENOTSUP ? "not supported on this architecture"
 				    : strerror(-err));
 	if (err == -EPERM)
 		diag_hint(d, "they need root, or CAP_BPF and CAP_PERFMON");

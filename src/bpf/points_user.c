@@ -178,7 +178,7 @@ static int check_inside(const struct points *p, const struct program_probe *row,
 static int refuse_return(const struct points *p, const struct program_probe *row, struct diag *d)
 {
 	int err = diag_error(d, -EPERM,
-			     "cannot attach to %s: probes on returns can crash a Go program, which "
+			     "cannot attach to %s: return probes can crash a Go program, which "
 			     "moves its stacks",
 			     row->text);
 	script_span(d, p->opts.script, row->span_start, row->span_len);

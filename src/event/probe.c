@@ -239,7 +239,7 @@ static int check_place(struct event_resolver *r, const struct event_spec *e,
 	struct probe_elf_spot at;
 	if (e->kind == EVENT_KIND_URETPROBE && probe_elf_moves_stacks(p->binary)) {
 		(void)resolve_error(r, -EPERM, e->event,
-				    "probes on returns can crash %s: it is a Go program, which "
+				    "return probes can crash %s: it is a Go program, which "
 				    "moves its stacks",
 				    p->binary);
 		diag_hint(r->diag, "'sonde probe -f' adds it all the same");

@@ -345,7 +345,7 @@ static const struct program_type *no_variables(struct checker *c, const struct n
 		   p->text, why.items.nr ? ": " : "", why.items.nr ? why.items.at[0].message : "");
 	diag_done(&why);
 	if (!p->file)
-		diag_hint(c->diag, "argN has them by their number");
+		diag_hint(c->diag, "argN reads them by number");
 	return NULL;
 }
 

@@ -289,7 +289,7 @@ static void warn_of_discard(struct checker *c, struct node *n)
 		return;
 	n->warned = true;
 	lang_warn(c->diag, c->in->text, a->start, a->len, "the value is not used");
-	diag_hint(c->diag, "write '_ = ...' where that is meant");
+	diag_hint(c->diag, "write '_ = ...' if that is intended");
 }
 
 static void check_statement(struct checker *c, struct node *n)

@@ -126,7 +126,8 @@ int search_run(struct kspace *k, const struct memory_search *s, search_fn fn, vo
 	struct memory *m;
 	size_t len = s->text ? strlen(s->text) : 0;
 	if (s->text && (!len || len > SEARCH_TEXT_MAX))
-		return diag_error(k->diag, -EINVAL, "a text of 1 to %d characters can be searched",
+		return diag_error(k->diag, -EINVAL,
+				  "the text to search for must have 1 to %d characters",
 				  SEARCH_TEXT_MAX);
 	if (s->end < s->start)
 		return diag_error(k->diag, -EINVAL, "the range ends before it starts");

@@ -1,4 +1,4 @@
-/* What virtual CPUs leave the guest for, and how long it takes: counted by analysis/kvm_exits, printed by view/text_kvm. */
+/* Why virtual CPUs leave the guest, and how long it takes: counted by analysis/kvm_exits, printed by view/text_kvm. */
 #pragma once
 
 #include "base/types.h"

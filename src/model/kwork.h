@@ -1,4 +1,4 @@
-/* Work that the kernel does beside tasks (interrupts, softirqs, work queues): what analysis/kwork_runs counts and view/text_kwork prints. */
+/* Work that the kernel does besides tasks (interrupts, softirqs, work queues): what analysis/kwork_runs counts and view/text_kwork prints. */
 #pragma once
 
 #include "base/types.h"

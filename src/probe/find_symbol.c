@@ -634,8 +634,7 @@ static int not_found(const struct symbol_search *s)
 	bool file = t->where == PROBE_BINARY;
 	if (t->where == PROBE_MODULE && t->module && !is_loaded(t->root, t->module)) {
 		int err = diag_error(s->diag, -ENOENT, "no module '%s' is loaded", t->module);
-		diag_hint(s->diag, "'modprobe %s' loads it; what is built in needs no -m",
-			  t->module);
+		diag_hint(s->diag, "'modprobe %s' loads it; built-in code needs no -m", t->module);
 		return err;
 	}
 	int err = diag_error(s->diag, -ENOENT, "%s has no function '%s'%s%s",
@@ -658,7 +657,7 @@ static int not_found(const struct symbol_search *s)
 	else
 		diag_hint(
 			s->diag,
-			"it may have been inlined everywhere, which debug information would tell; "
+			"it may have been inlined everywhere, which debug information would show; "
 			"sonde probe -F '*%s*' lists functions",
 			r->function);
 	return err;
@@ -817,7 +816,7 @@ static void check_tracepoint(const struct probe_target *t, const char *name, str
 	kernel_symbols_close(&symbols);
 	if (s.found || !s.any)
 		return;
-	diag_warn(d, "no tracepoint '%s' is in this kernel or its modules", name);
+	diag_warn(d, "no tracepoint '%s' in this kernel or its modules", name);
 	if (*s.best)
 		diag_hint(d, "did you mean '%s'?", s.best);
 }

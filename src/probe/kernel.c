@@ -282,7 +282,7 @@ static void explain(const struct tracing *t, const struct probe_def *def, int er
 	case -EEXIST:
 		if (def->letter == 't')
 			diag_hint(d, "EEXIST: the name is taken, or there is another t: probe on "
-				     "this tracepoint, and the kernel takes one");
+				     "this tracepoint, and the kernel allows one only");
 		else
 			diag_hint(d,
 				  "EEXIST: there is a probe of this name with other arguments or "
@@ -339,7 +339,7 @@ static int no_such_kind(char letter, struct diag *d)
 			     tracepoint ? "probes on tracepoints (t:)" : "fprobe events (f:)");
 	diag_hint(d, "Linux 6.5 and later have them, with CONFIG_FPROBE_EVENTS=y");
 	diag_hint(d, tracepoint ? "events of tracepoints need no probe: sonde list 'SYSTEM:NAME'"
-				: "kprobes are at the same places: sonde probe FUNCTION, "
+				: "kprobes do the same: sonde probe FUNCTION, "
 				  "FUNCTION%%return");
 	return err;
 }

@@ -60,7 +60,7 @@ int probe_point_find(const struct event_probe *p, bool fprobe, const char *group
 	int err = probe_parse(text, &defs->arena, &r, d);
 	if (!err && r.is_return && p->binary && probe_elf_moves_stacks(p->binary)) {
 		err = diag_error(d, -EPERM,
-				 "probes on returns can crash %s: it is a Go program, which moves "
+				 "return probes can crash %s: it is a Go program, which moves "
 				 "its stacks",
 				 p->binary);
 		diag_hint(d, "'sonde probe -f' adds it all the same");

@@ -54,7 +54,7 @@ int query_run(struct query *q, const char *sql, const struct query_sink *to) mus
 /* What was wrong with the recording, after the last statement. */
 void query_report(struct query *q);
 
-/* Ready questions, each a view. */
+/* Predefined queries, each a view. */
 struct query_view {
 	const char *name, *question, *sql;
 };

@@ -63,7 +63,7 @@ static const struct query_column interval_columns[] = {
 	[I_DUR] = { "dur_ns", "how long it was" },
 	[I_STATE] = { "state", "running, ready, blocked or unknown" },
 	[I_TID] = { "tid", "thread", BOUND_TID },
-	[I_PID] = { "pid", "its process; null: never told", BOUND_PID },
+	[I_PID] = { "pid", "its process; null: not known", BOUND_PID },
 	[I_COMM] = { "comm", "its name" },
 	[I_CPU] = { "cpu", "running: there; ready: where it runs next; blocked: where it ran last" },
 	[I_LETTER] = { "letter", "state as the kernel prints it: S, D ..." },
@@ -102,7 +102,7 @@ static const struct query_column task_columns[] = {
 	[T_COMM] = { "comm", "the name it had last" },
 	[T_FIRST] = { "first_ns", "its first sample" },
 	[T_LAST] = { "last_ns", "its last one" },
-	[T_SAMPLES] = { "samples", "how many there are of it" },
+	[T_SAMPLES] = { "samples", "how many there are" },
 };
 
 enum { F_STACK_ID, F_DEPTH, F_SYMBOL, F_DSO };

@@ -1,10 +1,10 @@
-/* Ready questions. Those about waits and CPU time need the scheduler's events, those about system calls theirs; others any samples. */
+/* Predefined queries. Those about waits and CPU time need the scheduler's events, those about system calls theirs; others any samples. */
 #include "session/query_impl.h"
 
 #include <string.h>
 
 const struct query_view query_views[] = {
-	{ "top_functions", "which functions have most of the period of each event",
+	{ "top_functions", "which functions account for most of the period of each event",
 	  "select event, round(100.0 * sum(period) / sum(sum(period)) over (partition by event), "
 	  "2) "
 	  "as percent, count(*) as samples, sum(period) as period, symbol, dso from samples group "
@@ -15,12 +15,12 @@ const struct query_view query_views[] = {
 	{ "samples_by_second", "how many samples of each event there are per second",
 	  "select event, time_ns / 1000000000 as second, count(*) as samples from samples group by "
 	  "event, second order by event, second" },
-	{ "top_stacks", "which call stacks have most of the period of each event",
+	{ "top_stacks", "which call stacks account for most of the period of each event",
 	  "select event, count(*) as samples, sum(period) as period, stack_id, (select "
 	  "group_concat(symbol, ';') from (select coalesce(symbol, '[unknown]') as symbol from "
 	  "stacks where stacks.stack_id = s.stack_id order by depth desc)) as stack from samples s "
 	  "where stack_id is not null group by event, stack_id order by event, 3 desc, stack_id" },
-	{ "cpu_by_process", "how much CPU time each process had",
+	{ "cpu_by_process", "how much CPU time each process used",
 	  "select pid, max(comm) filter (where tid = pid) as comm, count(distinct tid) as threads, "
 	  "round(sum(dur_ns) / 1e6, 3) as ms, count(*) as times from intervals where state = "
 	  "'running' and tid != 0 group by coalesce(pid, -tid) order by sum(dur_ns) desc, pid" },
@@ -45,21 +45,21 @@ const struct query_view query_views[] = {
 	  "select round(dur_ns / 1e6, 3) as ms, tid, comm, letter, waker_tid, waker_comm, "
 	  "woken_by_irq, time_ns from intervals where state = 'blocked' and not until_end order by "
 	  "dur_ns desc, time_ns, tid" },
-	{ "wakers", "who ended whose waits, and how long those were",
+	{ "wakers", "which threads ended the waits of others, and how long those were",
 	  "select comm, tid, waker_comm, waker_tid, woken_by_irq, count(*) as times, "
 	  "round(sum(dur_ns) / 1e6, 3) as ms from intervals where state = 'blocked' and waker_tid "
 	  "is not null group by tid, comm, waker_tid, waker_comm, woken_by_irq order by "
 	  "sum(dur_ns) desc, tid, waker_tid" },
-	{ "waits_by_stack", "in which call stacks threads were blocked",
+	{ "waits_by_stack", "the call stacks in which threads were blocked",
 	  "select comm, count(*) as times, round(sum(dur_ns) / 1e6, 3) as ms, letter, stack from "
 	  "intervals where state = 'blocked' and stack_id is not null group by comm, letter, stack "
 	  "order by sum(dur_ns) desc, comm, stack" },
-	{ "syscalls_by_time", "which system calls took how long",
+	{ "syscalls_by_time", "how much time each system call took",
 	  "select name, count(*) as calls, count(*) filter (where ret between -4095 and -1) as "
 	  "errors, round(sum(dur_ns) / 1e6, 3) as ms, round(avg(dur_ns) / 1e3, 3) as avg_us, "
 	  "round(max(dur_ns) / 1e3, 3) as max_us from syscalls group by name order by sum(dur_ns) "
 	  "desc, name" },
-	{ "syscalls_by_process", "which process makes which system calls",
+	{ "syscalls_by_process", "which system calls each process makes",
 	  "select pid, comm, name, count(*) as calls, round(sum(dur_ns) / 1e6, 3) as ms from "
 	  "syscalls group by pid, comm, name order by sum(dur_ns) desc, pid, name" },
 	{ "slowest_syscalls", "the system calls that took longest",

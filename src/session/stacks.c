@@ -112,7 +112,7 @@ static int load_one(struct symbols *sy, const struct stacks_opts *o, const char 
 	if (!err && o->waits && !has_switches(src))
 		err = diag_error(
 			sy->diag, -ENODATA,
-			"%s has no sched:sched_switch events, which tell when threads wait", path);
+			"%s has no sched:sched_switch events, which show when threads wait", path);
 	if (!err)
 		err = load_stacks(sy, o, path, src, b);
 	src->ops->close(src);

@@ -406,8 +406,11 @@ static int begin_wakers(struct wakers *w, const struct sleepers *s, const struct
 		return err;
 	if (w->nr > s->nr || s->nr % w->nr) {
 		diag_error(r->diag, -EINVAL,
-			   "%u threads cannot be shared out among %u that wake them", s->nr, w->nr);
-		diag_hint(r->diag, "the number of threads must be a multiple");
+			   "%u threads cannot be divided evenly among %u waking threads", s->nr,
+			   w->nr);
+		diag_hint(
+			r->diag,
+			"the number of threads must be a multiple of the number of waking threads");
 		return -EINVAL;
 	}
 	w->each = s->nr / w->nr;

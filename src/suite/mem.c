@@ -152,7 +152,7 @@ static int check_size(struct suite_run *r, const char *text, u64 *ret)
 	if (*ret > memory / 4)
 		return diag_error(
 			r->diag, -EINVAL,
-			"size %s: two buffers of it need more than half of the memory here", text);
+			"size %s: two buffers need more than half of this machine's memory", text);
 	return 0;
 }
 

@@ -113,7 +113,7 @@ int suite_pipe(const struct suite_params *p, struct suite_run *r)
 			close(x.back[i]);
 	}
 	if (err)
-		return diag_error(r->diag, err, "cannot exchange words through pipes: %s",
+		return diag_error(r->diag, err, "cannot exchange data through pipes: %s",
 				  strerror(-err));
 	print(p, r, x.loops, ns);
 	return 0;

@@ -29,7 +29,7 @@ static const struct suite_bench benches[] = {
 	{ "futex", "lock-pi", "locks with priority inheritance", false, suite_futex_lock_pi },
 	{ "epoll", "wait", "waiting for events of many files", false, suite_epoll_wait },
 	{ "epoll", "ctl", "adding, changing and removing files", false, suite_epoll_ctl },
-	{ "internals", "synthesize", "describing this process as records do", false,
+	{ "internals", "synthesize", "making the records that describe this process", false,
 	  suite_synthesize },
 	{ "internals", "kallsyms-parse", "reading the kernel's symbols", false, suite_kallsyms },
 	{ "internals", "evlist-open-close", "opening and closing events", false, suite_open_close },

@@ -1,4 +1,4 @@
-/* What virtual CPUs leave the guest for, as `perf kvm stat report` prints it. */
+/* Why virtual CPUs leave the guest, as `perf kvm stat report` prints it. */
 #pragma once
 
 #include "base/strbuf.h"

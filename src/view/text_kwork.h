@@ -1,4 +1,4 @@
-/* Work of the kernel beside tasks, as `perf kwork` prints it. */
+/* Work of the kernel besides tasks, as `perf kwork` prints it. */
 #pragma once
 
 #include "base/strbuf.h"

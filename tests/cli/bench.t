@@ -37,7 +37,7 @@ like "$err" "hint: default: " "with those there are"
 exits 0 "the functions" "$SONDE" bench mem memset -f help
 like "$out" '^	default \.\.\. ' "are listed"
 exits 1 "threads that cannot be shared out" "$SONDE" bench futex wake-parallel -t 5 -w 2
-like "$err" "5 threads cannot be shared out among 2" "is refused"
+like "$err" "5 threads cannot be divided evenly among 2" "is refused"
 exits 1 "too many threads" "$SONDE" bench futex hash -t 1000000
 like "$err" "number of threads: 1000000 is above the limit of 4096" "is refused"
 exits 1 "too many loops" "$SONDE" bench sched pipe -l 18446744073709551615

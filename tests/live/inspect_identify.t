@@ -87,7 +87,7 @@ read -r place ip <<<"$(i bt inspectee | sed -n 's/^ #[0-9] \[\([0-9a-f]\{16\}\)\
 i search -t "$ip" >stacks
 like "$(sed -n '/COMMAND: "inspectee"/,/^PID/p' stacks)" "^$place: $ip\$" "-t: a return address on the stack, where bt has it"
 exits 1 "a range that cannot be read" i search -s 0xdead000000000000 -l 4096 1
-like "$err" 'nothing of the range can be read' "says so"
+like "$err" 'nothing in the range can be read' "says so"
 exits 129 "a start without an end" i search -s "$task" 1
 exits 129 "-t with a range" i search -t -s "$task" -l 8 1
 i --json search -s "$task" -l "$size" "$mm" | python3 -m json.tool >/dev/null

@@ -14,7 +14,7 @@ for name in entry exit mmio pio; do like "$events" "^kvm:kvm_$name\$" "records k
 (cd "$SONDE_TMP" && "$SONDE" kvm stat record -q -- true && [ -s perf.data.guest ])
 ok $? "the file is called as perf calls it"
 exits 0 "no guest ran" "$SONDE" kvm stat report -i host.data
-like "$err" "no events of kvm in the recording" "which the warning says"
+like "$err" "no kvm events in the recording" "which the warning says"
 
 "$SONDE" record -q -R -c 1 -e kvm:kvm_entry -e kvm:kvm_exit -e kvm:kvm_mmio -e kvm:kvm_pio -o empty.data -- true &&
 	python3 "$SONDE_SRC/tests/live/kvm_events.py" empty.data $tracefs/events/kvm kvm.data

@@ -56,7 +56,7 @@ exits 129 "an unknown key" "$SONDE" kwork latency -s runtime -i kwork.data
 like "$err" "keys: avg, max, count" "with those there are"
 exits 0 "a recording without such events" "$SONDE" record -q -e page-faults -o other.data -- true
 exits 0 "is read" "$SONDE" kwork report -i other.data
-like "$err" "no events of interrupts or work queues in the recording" "and the warning says what is missing"
+like "$err" "no interrupt or work queue events in the recording" "and the warning says what is missing"
 
 # ---- the same numbers from a trace.dat ----------------------------------------------------------------------------------------
 needs_or_skip "trace.dat" tracefs || {

@@ -32,9 +32,8 @@ int app_serve(struct app *app, struct app_serve *s, struct loop *l, const struct
 		return err;
 	strbuf_printf(&app->err, "serving %s\n", http_url(s->http));
 	if (getenv("SSH_CONNECTION"))
-		strbuf_printf(
-			&app->err,
-			"hint: from elsewhere: ssh -L PORT:127.0.0.1:PORT, with the port above\n");
+		strbuf_printf(&app->err, "hint: from another machine: ssh -L PORT:127.0.0.1:PORT, "
+					 "with the port above\n");
 	return app_flush(app);
 }
 

@@ -33,8 +33,8 @@ static const struct opt_example examples[] = {
 
 /* Of perf. */
 static const struct opt_example elsewhere[] = {
-	{ "numa", "not there: a run under 'numactl --cpunodebind --membind' of 'bench mem memcpy' "
-		  "compares nodes" },
+	{ "numa", "not supported: run 'bench mem memcpy' under 'numactl --cpunodebind --membind' "
+		  "to compare nodes" },
 	{ "uprobe", "'bench probe uprobe uretprobe usdt' measures them" },
 	{ 0 },
 };
@@ -45,11 +45,9 @@ const struct command command_bench = {
 	.summary = "measure the machine: system calls, switches, copies, locks, probes",
 	.usage = "[OPTIONS] COLLECTION BENCHMARK [OPTIONS]",
 	.about = "The collections other than 'probe' are perf's, with perf's options and layouts. "
-		 "Times are of "
-		 "CLOCK_MONOTONIC in nanoseconds, and what is timed has run once before. Called as "
-		 "perf, -r means "
-		 "what it means there: the runs of futex wake, wake-parallel, requeue and of "
-		 "breakpoint.",
+		 "Times are CLOCK_MONOTONIC nanoseconds, taken after a warm-up run. When called as "
+		 "perf, -r means what it means there: the number of runs of futex wake, "
+		 "wake-parallel, requeue and of breakpoint.",
 	.examples = examples,
 	.opts = rows,
 	.opts_size = sizeof(struct bench_suite_opts),

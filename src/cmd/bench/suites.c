@@ -154,7 +154,7 @@ static int run_benches(struct app *app, const struct bench_suite_opts *o, const 
 	OPT_UINT(0, "repeat", T, p.repeat, "N", "Run it N times and show the spread"),                               \
 	OPT_ENUM(0, "format", T, format, "FORMAT", "Layout", bench_formats),                                         \
 	OPT_END()
-#define THREADS_ROW OPT_UINT('t', "threads", T, p.threads, "N", "Number of threads (the number of CPUs)")
+#define THREADS_ROW OPT_UINT('t', "threads", T, p.threads, "N", "Number of threads (one per CPU)")
 #define FUTEX_ROWS                                                                                                   \
 	OPT_FLAG('s', "silent", T, p.silent, "Only the summary"),                                                    \
 	OPT_FLAG('S', "shared", T, p.shared, "Futexes that processes could share"),                                  \
@@ -191,7 +191,7 @@ static const struct opt find_bit_rows[] = {
 static const struct opt hash_rows[] = {
 	THREADS_ROW,
 	OPT_UINT('r', "runtime", T, p.seconds, "SECONDS", "How long (10)"),
-	OPT_UINT('f', "futexes", T, p.futexes, "N", "Futexes of each thread (1024)"),
+	OPT_UINT('f', "futexes", T, p.futexes, "N", "Futexes per thread (1024)"),
 	FUTEX_ROWS,
 	COMMON_ROWS,
 };
@@ -246,8 +246,8 @@ static const struct opt epoll_ctl_rows[] = {
 };
 static const struct opt synthesize_rows[] = {
 	OPT_UINT('i', "single-iterations", T, p.iterations, "N", "How often (10000)"),
-	OPT_FLAG('s', "st", T, p.use_pipe, "One thread, which is what there is", .hidden = true),
-	OPT_FLAG('t', "mt", T, p.use_threads, "Records are made by one thread here: nothing to measure with several", .refused = true),
+	OPT_FLAG('s', "st", T, p.use_pipe, "One thread (always)", .hidden = true),
+	OPT_FLAG('t', "mt", T, p.use_threads, "Records are synthesized by a single thread: nothing to measure with several", .refused = true),
 	COMMON_ROWS,
 };
 static const struct opt kallsyms_rows[] = {
@@ -371,9 +371,9 @@ COLLECTION(command_bench_syscall, "syscall", "system calls", NULL, "basic",
 	   &syscall_all);
 
 BENCH(memcpy_bench, "mem", "memcpy", "copying memory", mem_rows, " -s 64KB -l 10000",
-      "copies that fit the cache", " -s 256MB -f default", "the C library's, out of memory");
+      "copies that fit the cache", " -s 256MB -f default", "the C library's, from main memory");
 BENCH(memset_bench, "mem", "memset", "filling memory", mem_rows, " -s 64KB -l 10000",
-      "in the cache", " -f help", "the functions there are");
+      "in the cache", " -f help", "the available functions");
 BENCH(find_bit, "mem", "find_bit", "finding bits that are set", find_bit_rows, "",
       "maps of up to 2048 bits", " -i 2 -j 1000", "faster, and less exact");
 BENCH_ALL(mem_all, "mem");
@@ -391,7 +391,7 @@ BENCH(requeue, "futex", "requeue", "moving waiting threads to another futex", re
 BENCH(lock_pi, "futex", "lock-pi", "locks with priority inheritance", lock_pi_rows, " -r 2",
       "one lock, a thread on each CPU", " -r 2 -M", "a lock for each thread");
 BENCH_ALL(futex_all, "futex");
-COLLECTION(command_bench_futex, "futex", "futexes: what locks of programs are made of",
+COLLECTION(command_bench_futex, "futex", "futexes: what user-space locks are built on",
 	   "-r of `bench` is the number of runs of wake, wake-parallel and requeue (10).",
 	   "wake -t 8", "waking eight threads", &hash, &wake, &wake_parallel, &requeue, &lock_pi,
 	   &futex_all);
@@ -404,15 +404,16 @@ BENCH_ALL(epoll_all, "epoll");
 COLLECTION(command_bench_epoll, "epoll", "epoll: waiting for many files", NULL, "wait -r 2",
 	   "for two seconds", &epoll_wait_bench, &epoll_ctl_bench, &epoll_all);
 
-BENCH(synthesize, "internals", "synthesize", "describing a process as records do", synthesize_rows,
-      "", "this process", " -i 100", "100 times");
+BENCH(synthesize, "internals", "synthesize", "making the records that describe a process",
+      synthesize_rows, "", "this process", " -i 100", "100 times");
 BENCH(kallsyms_parse, "internals", "kallsyms-parse", "reading the kernel's symbols", kallsyms_rows,
       "", "/proc/kallsyms, 100 times", " -i 10", "ten times");
 BENCH(open_close, "internals", "evlist-open-close", "opening and closing events", open_close_rows,
       "", "one event on each CPU", " -n 50", "50 events");
 BENCH_ALL(internals_all, "internals");
 static const struct opt_example internals_elsewhere[] = {
-	{ "inject-build-id", "time it on a recording of yours: 'inject -b -i FILE -o /dev/null'" },
+	{ "inject-build-id",
+	  "time it on one of your recordings: 'inject -b -i FILE -o /dev/null'" },
 	{ 0 },
 };
 static const struct command *const internals_subs[] = { &synthesize, &kallsyms_parse, &open_close,
@@ -423,10 +424,10 @@ static const struct opt_example internals_examples[] = {
 };
 const struct command command_bench_internals = {
 	.name = "internals",
-	.summary = "what sonde itself does when recording begins and a report is made",
+	.summary = "what sonde itself does when it starts recording and makes a report",
 	.usage = "[OPTIONS] BENCHMARK [OPTIONS]",
-	.about = "The code that is timed is ours: compare machines and versions with it, not sonde "
-		 "with perf.",
+	.about = "The code that is timed is sonde's own: compare machines and versions with it, "
+		 "not sonde with perf.",
 	.examples = internals_examples,
 	.opts = all_rows,
 	.opts_size = sizeof(struct bench_suite_opts),
@@ -450,7 +451,7 @@ static int run_all(struct app *app, void *opts, int argc, char **argv)
 }
 
 static const struct opt_example everything_examples[] = {
-	{ "bench all", "every benchmark; takes some minutes" },
+	{ "bench all", "every benchmark; takes a few minutes" },
 	{ 0 },
 };
 

@@ -324,8 +324,8 @@ static void warn_waits(struct flame_job *j)
 			(unsigned long long)j->nr_asleep,
 			str_plural(j->nr_asleep, "thread", "threads"));
 	if (j->o->wall && w->running_ns && !w->nr_sampled) {
-		diag_note(d,
-			  "the recording has no samples of what runs: that time is [not sampled]");
+		diag_note(d, "the recording has no samples of running threads: that time is [not "
+			     "sampled]");
 		diag_hint(d, "sonde record --off-cpu -- COMMAND records both");
 	}
 }
@@ -774,8 +774,8 @@ static const struct opt flame_rows[] = {
 	OPT_FLAG(0, "code", struct flame_opts, code, "include source and assembly of the hottest functions (default for recordings up to 32 MB; --no-code)"),
 	OPT_FLAG(0, "off-cpu", struct flame_opts, off_cpu, "where threads wait instead of where they run: blocked, or ready but without a CPU, weighted by time"),
 	OPT_FLAG(0, "wall", struct flame_opts, wall, "both, running and waiting: all of the threads' time"),
-	OPT_UINT(0, "wakers", struct flame_opts, wakers, "N", "--off-cpu, --wall: above each wait, the stack of who ended it, and of who woke that one, N in all (0, at most 4)"),
-	OPT_FLAG(0, "idle-stacks", struct flame_opts, idle_stacks, "--off-cpu, --wall: whole stacks also of threads that wait for something to do (timers, connections, work)"),
+	OPT_UINT(0, "wakers", struct flame_opts, wakers, "N", "--off-cpu, --wall: above each wait, the stacks of N wakers: the thread that ended it, the one that woke that thread, and so on (0, at most 4)"),
+	OPT_FLAG(0, "idle-stacks", struct flame_opts, idle_stacks, "--off-cpu, --wall: full stacks also for threads that wait for something to do (timers, connections, work)"),
 	OPT_FLAG(0, "svg", struct flame_opts, svg, "a plain picture instead of a page"),
 	OPT_FLAG(0, "folded", struct flame_opts, folded, "folded text to standard output: one stack and its weight per line"),
 	OPT_FLAG(0, "term", struct flame_opts, term, "in the terminal: arrows move, Enter zooms, / searches, q quits"),
@@ -812,7 +812,7 @@ static const struct opt_example flame_examples[] = {
 	{ "flame before.data after.data", "what got slower, what got faster" },
 	{ "flame --off-cpu -- make", "where its threads wait, and for how long" },
 	{ "flame --wall -p PID --wakers 1",
-	  "all of a process's time until Ctrl-C, with who ended each wait" },
+	  "all of a process's time until Ctrl-C, with the waker of each wait" },
 	{ "flame trace.dat", "kernel function calls by duration, or stacks of events" },
 	{ "flame --term perf.data", "in this terminal, by keyboard" },
 	{ "flame --folded perf.data", "stacks as text, for other tools" },

@@ -256,7 +256,7 @@ static int search_everywhere(struct search_text *t)
 	if (t->too_many)
 		diag_warn(&t->i->app->diag, "only the first %d are shown", WALK_MAX);
 	if (t->end.unreadable && t->end.unreadable == t->end.pages)
-		return diag_error(&t->i->app->diag, -EFAULT, "nothing of the range can be read");
+		return diag_error(&t->i->app->diag, -EFAULT, "nothing in the range can be read");
 	if (t->end.unreadable)
 		diag_warn(&t->i->app->diag, "%llu of %llu pages cannot be read",
 			  (ull)t->end.unreadable, (ull)t->end.pages);

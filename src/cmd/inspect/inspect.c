@@ -446,18 +446,18 @@ static const struct opt log_rows[] = {
 	COMMON_ROWS, OPT_END(),
 };
 static const struct opt search_rows[] = {
-	OPT_STR('s', "start", T, start, "ADDRESS", "Search from here, to the end that -e or -l says"),
+	OPT_STR('s', "start", T, start, "ADDRESS", "Start of the range; -e or -l sets its end"),
 	OPT_STR('e', "end", T, end, "ADDRESS", "Stop before this address"),
 	OPT_STR('l', "length", T, length, "BYTES", "Search this many bytes"),
 	OPT_FLAG('t', "stacks", T, stacks, "Search the kernel stacks of all tasks"),
 	OPT_STR('m', "mask", T, mask, "MASK", "Ignore the bits that are set in MASK"),
 	OPT_FLAG('w', "words", T, words, "Values of 32 bits instead of 64"),
 	OPT_FLAG('h', "half-words", T, halves, "Values of 16 bits"),
-	OPT_FLAG('c', "text", T, as_text, "Search a text"),
+	OPT_FLAG('c', "text", T, as_text, "Search for text"),
 	COMMON_ROWS, OPT_END(),
 };
 static const struct opt kmem_rows[] = {
-	OPT_FLAG('s', "slabs", T, slabs, "List slab caches: those that are named, or all"),
+	OPT_FLAG('s', "slabs", T, slabs, "List slab caches: those named, or all"),
 	COMMON_ROWS, OPT_END(),
 };
 static const struct opt plain_rows[] = { COMMON_ROWS, OPT_END() };
@@ -513,7 +513,7 @@ static int run_any(struct app *app, void *opts, int argc, char **argv)
 	if (!argc)
 		return app_usage(app, "which expression, or which command?");
 	if (inspect_prompted() && (o->dump || o->memory))
-		return app_usage(app, "the prompt stays with the kernel that it began with");
+		return app_usage(app, "the prompt cannot switch to another dump or memory source");
 	if (o->interval_s)
 		return watch(app, o, argc, argv);
 	return inspect_run(app, o, o->probed ? inspect_probed : inspect_any, argc, argv);
@@ -613,8 +613,7 @@ static const struct opt_example vtop_examples[] = {
 	{ 0 },
 };
 static const struct opt_example identify_examples[] = {
-	{ "inspect identify ffff888100f48040",
-	  "which object of which slab cache, whose task, which page" },
+	{ "inspect identify ffff888100f48040", "slab object, task, page: what it belongs to" },
 	{ "inspect identify '$current->stack' '&runqueues:1'", "several, and expressions" },
 	{ 0 },
 };
@@ -729,36 +728,35 @@ SUB(sub_vtop, "vtop", "translate addresses of a dump to physical ones",
     "[OPTIONS] ADDRESS|SYMBOL...", run_vtop, plain_rows, .examples = vtop_examples,
     .about = "Follows the kernel's page tables, and prints where each entry is and what it holds.");
 
-SUB(sub_identify, "identify", "tell what an address is", "[OPTIONS] ADDRESS|SYMBOL...",
+SUB(sub_identify, "identify", "show what an address is", "[OPTIONS] ADDRESS|SYMBOL...",
     run_identify, plain_rows, .examples = identify_examples,
     .about =
-	    "Prints everything that has the address: a symbol, a CPU's copy of a per-CPU variable, "
-	    "a task_struct or the kernel stack of a task, an object of a slab cache (and whether "
-	    "it "
-	    "is free), an area of the vmalloc range, a struct page, a page. Slab objects and pages "
-	    "need no symbols. Areas of the vmalloc range are found where the symbol list has "
+	    "Prints everything that contains the address: a symbol, a CPU's copy of a per-CPU "
+	    "variable, a task_struct or the kernel stack of a task, an object of a slab cache (and "
+	    "whether it is free), an area of the vmalloc range, a struct page, a page. Slab "
+	    "objects and pages need no symbols. Areas of the vmalloc range are found where the "
+	    "symbol list has "
 	    "variables (CONFIG_KALLSYMS_ALL).");
 SUB(sub_search, "search", "search the kernel's memory", "[OPTIONS] VALUE...|TEXT", run_search,
     search_rows, .examples = search_examples,
-    .about = "Prints each place where a value, or with -c a text, lies: in a range, in the stacks "
-	     "of "
-	     "all tasks, or in all of the machine's memory, which includes that of programs, this "
-	     "one among them. Pages that cannot be read are counted and passed over.");
+    .about = "Prints each place where a value, or with -c a string, is found: in a range, in the "
+	     "stacks of all tasks, or in all of the machine's memory, which includes that of "
+	     "programs, sonde among them. Pages that cannot be read are counted and skipped.");
 
 SUB(sub_runq, "runq", "list what CPUs run and what waits for them", "[OPTIONS]", run_runq,
     plain_rows, .examples = runq_examples,
-    .about = "For each CPU the task that runs, the tasks in its queues of real-time tasks by "
-	     "priority (the one that runs among them), and those in the tree of the fair class, "
-	     "first the one that runs next; tasks of groups where their group is. Queues change "
-	     "while they are read.");
+    .about = "For each CPU: the running task, the tasks in its real-time queues by priority "
+	     "(including the running one), and those in the tree of the fair class, the next to "
+	     "run first. Tasks of a group are listed in the group's place. Queues change while "
+	     "they are read.");
 SUB(sub_mount, "mount", "list mounts", "[OPTIONS] [TASK]", run_mount, plain_rows,
     .examples = mount_examples,
-    .about = "Those of the mount namespace of the task (default: the task that asks; in a dump "
-	     "process 1), with paths from the root of that namespace.");
+    .about = "Lists those of the mount namespace of the task (default: the calling task; in a "
+	     "dump, process 1), with paths from the root of that namespace.");
 SUB(sub_net, "net", "list network devices", "[OPTIONS] [TASK]", run_net, plain_rows,
     .examples = net_examples,
-    .about = "Those of the network namespace of the task (default: the task that asks; in a dump "
-	     "process 1), with their IPv4 and IPv6 addresses.");
+    .about = "Lists those of the network namespace of the task (default: the calling task; in a "
+	     "dump, process 1), with their IPv4 and IPv6 addresses.");
 SUB(sub_kmem, "kmem", "list slab caches", "-s [OPTIONS] [CACHE...]", run_kmem, kmem_rows,
     .examples = kmem_examples,
     .about = "ALLOCATED counts objects that CPUs keep free for themselves, too. No symbol is "
@@ -783,7 +781,7 @@ static const struct opt_example examples[] = {
 	{ "inspect --probed vfs_read", "who instruments a function" },
 	{ "inspect -i 1 jiffies_64", "a value every second, and how fast it changes" },
 	{ "inspect -d vmcore bt UN", "stacks in a dump" },
-	{ "inspect", "a prompt, as crash has one" },
+	{ "inspect", "a prompt, like crash's" },
 	{ 0 },
 };
 
@@ -811,16 +809,13 @@ const struct command command_inspect = {
 		"(TYPE)NAME. Where the symbol list has functions only (CONFIG_KALLSYMS_ALL is "
 		"off), "
 		"init_task is found through the parents of this task, and other data by address.\n"
-		"Without a word, on a terminal, it is a prompt: each line is a command or an "
-		"expression, "
-		"with a history and completion of commands, symbols and types by Tab. COMMAND | "
-		"PROGRAM and COMMAND > FILE are the shell's as they were typed (an expression with "
-		"| or "
-		"> goes in parentheses), !PROGRAM runs one, set TASK chooses whom commands and "
-		"$current "
-		"mean, Ctrl-C ends a command, q the prompt. With - as its only word it reads such "
-		"lines "
-		"from standard input.\n"
+		"Without arguments, on a terminal, it is a prompt: each line is a command or an "
+		"expression, with history and Tab completion of commands, symbols and types. "
+		"COMMAND | PROGRAM and COMMAND > FILE are passed to the shell as typed (an "
+		"expression with | or > goes in parentheses), !PROGRAM runs a program, set TASK "
+		"chooses the task that commands and $current refer to, Ctrl-C ends a command, and "
+		"q leaves the prompt. With - as its only argument it reads such lines from "
+		"standard input.\n"
 		"A kprobe inside of a function replaces an instruction by a breakpoint (int3). The "
 		"CPU traps: exc_int3 calls kprobe_int3_handler, which runs the probe's "
 		"pre_handler, single-steps a copy of the instruction, or emulates it or lets it "

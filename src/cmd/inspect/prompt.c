@@ -187,7 +187,8 @@ static bool may_run_shell(struct prompt *p)
 		return true;
 	(void)diag_error(
 		&p->i.app->diag, -EPERM,
-		"no programs or files from here: sonde was given rights that you do not have");
+		"cannot run programs or write files from here: sonde has privileges that you "
+		"do not have");
 	return false;
 }
 
@@ -250,12 +251,12 @@ static void help(struct prompt *p)
 		strbuf_left(to, p->subs[n]->name, 10);
 		strbuf_printf(to, " %s\n", p->subs[n]->summary);
 	}
-	strbuf_str(to,
-		   "  set        show which task is meant where none is named, or set it\n"
-		   "  help       this list; help COMMAND: its options\n"
-		   "  q          quit\n"
-		   "Anything else is an expression. COMMAND | PROGRAM and COMMAND > FILE are the "
-		   "shell's, !PROGRAM runs one.\nAn expression with | or > goes in parentheses.\n");
+	strbuf_str(to, "  set        show or set the task that is used where none is named\n"
+		       "  help       this list; help COMMAND: its options\n"
+		       "  q          quit\n"
+		       "Anything else is an expression. COMMAND | PROGRAM and COMMAND > FILE go "
+		       "to the shell, !PROGRAM runs a program.\nAn expression with | or > goes in "
+		       "parentheses.\n");
 }
 
 /* ---- a line ---------------------------------------------------------------------------------------------------------------- */
@@ -279,7 +280,7 @@ static int run_typed(struct prompt *p, int argc, char **words, const char *shell
 		words[1] = option;
 	}
 	if (!strcmp(words[0], "-"))
-		return diag_error(&p->i.app->diag, -EINVAL, "commands are read here already");
+		return diag_error(&p->i.app->diag, -EINVAL, "already at a prompt");
 	return run_words(p, argc, words, shell_part);
 }
 

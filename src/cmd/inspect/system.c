@@ -315,7 +315,7 @@ int inspect_kmem(struct inspect *i, int argc, char **argv)
 {
 	struct kslabs s;
 	if (!i->o->slabs)
-		return inspect_usage(i, "what of kernel memory? -s for slab caches");
+		return inspect_usage(i, "expected -s: list slab caches");
 	int err = kslabs_open(&s, &i->k);
 	if (err)
 		return err;

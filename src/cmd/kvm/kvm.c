@@ -1,4 +1,4 @@
-/* `sonde kvm stat`: what virtual CPUs leave the guest for, and how long it takes. */
+/* `sonde kvm stat`: why virtual CPUs leave the guest, and how long it takes. */
 #include "base/json.h"
 #include "cmd/app/commands.h"
 #include "cmd/record/preset.h"
@@ -94,13 +94,12 @@ static void report_missed(struct app *app, const struct kvm_run *r)
 {
 	struct diag *d = &app->diag;
 	if (!r->totals.nr_events) {
-		diag_warn(d, "no events of kvm in the recording");
+		diag_warn(d, "no kvm events in the recording");
 		diag_hint(d, "record them with 'kvm stat record -- COMMAND' while a guest runs");
 	} else if (!r->totals.nr) {
-		diag_warn(d, "%llu events of kvm, but none that begins and ends",
+		diag_warn(d, "%llu kvm events, but none has both a beginning and an end",
 			  (unsigned long long)r->totals.nr_events);
-		diag_hint(d, "'script' shows them; a hypervisor without kvm_entry gives times to "
-			     "nobody");
+		diag_hint(d, "'script' shows them; a hypervisor without kvm_entry gives no times");
 	}
 	if (r->nr_lost)
 		diag_warn(d, "%llu %s lost: what was under way then is missing",
@@ -163,7 +162,7 @@ static int run_record(struct app *app, void *opts, int argc, char **argv)
 	struct kvm_opts *o = opts;
 	if (!record_kernel_has(others)) {
 		diag_error(&app->diag, -ENOENT,
-			   "cannot record guests: this kernel has no events of kvm");
+			   "cannot record guests: this kernel has no kvm events");
 		diag_hint(&app->diag, "load the module: modprobe kvm; 'list kvm' shows its events");
 		return APP_FAILED;
 	}
@@ -217,19 +216,19 @@ static const struct opt_example record_examples[] = {
 	{ 0 },
 };
 static const struct opt_example report_examples[] = {
-	{ "kvm stat report", "what guests were left for" },
+	{ "kvm stat report", "exits by reason" },
 	{ "kvm stat report --event ioport -k time", "ports by average time" },
 	{ 0 },
 };
 static const struct opt_example stat_examples[] = {
-	{ "kvm stat record -- sleep 5", "record what guests are left for" },
-	{ "kvm stat report", "count it" },
+	{ "kvm stat record -- sleep 5", "record guest exits" },
+	{ "kvm stat report", "count them" },
 	{ 0 },
 };
 
 static const struct command command_kvm_stat_record = {
 	.name = "record",
-	.summary = "record what guests are left for",
+	.summary = "record guest exits",
 	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
 	.about = "Records kvm_entry, kvm_exit, kvm_mmio and kvm_pio on all CPUs into "
 		 "perf.data.guest. Takes all options of `sonde record`.",
@@ -244,11 +243,10 @@ static const struct command command_kvm_stat_record = {
 
 static const struct command command_kvm_stat_report = {
 	.name = "report",
-	.summary = "what guests were left for, and how long it took",
+	.summary = "why guests exited, and how long it took",
 	.usage = "[OPTIONS] [FILE]",
 	.about = "An exit lasts from kvm_exit to the next kvm_entry of the same thread. Reasons "
-		 "are named as the recording's "
-		 "own event describes them.",
+		 "are named as the recording's own event describes them.",
 	.examples = report_examples,
 	.opts = report_rows,
 	.opts_size = sizeof(struct kvm_opts),
@@ -261,13 +259,13 @@ static const struct command *const stat_subs[] = { &command_kvm_stat_record,
 						   &command_kvm_stat_report, NULL };
 
 static const struct opt_example stat_elsewhere[] = {
-	{ "live", "not there: 'kvm stat record -- sleep 1', then 'kvm stat report'" },
+	{ "live", "not supported: 'kvm stat record -- sleep 1', then 'kvm stat report'" },
 	{ 0 },
 };
 
 static const struct command command_kvm_stat = {
 	.name = "stat",
-	.summary = "what virtual CPUs leave the guest for",
+	.summary = "why virtual CPUs leave the guest",
 	.usage = "COMMAND [OPTIONS]",
 	.examples = stat_examples,
 	.opts = none_rows,
@@ -280,8 +278,8 @@ static const struct command command_kvm_stat = {
 static const struct command *const subs[] = { &command_kvm_stat, NULL };
 
 static const struct opt_example examples[] = {
-	{ "kvm stat record -- sleep 5", "record what guests are left for" },
-	{ "kvm stat report", "count it" },
+	{ "kvm stat record -- sleep 5", "record guest exits" },
+	{ "kvm stat report", "count them" },
 	{ 0 },
 };
 
@@ -289,8 +287,8 @@ static const struct opt_example examples[] = {
 static const struct opt_example elsewhere[] = {
 	{ "record", "samples of guests need the hardware's counters: 'record -a -e cycles:G', or "
 		    "record in the guest" },
-	{ "report", "'report -i perf.data.guest': code of guests has no names yet" },
-	{ "top", "'top -e cycles:G': code of guests has no names yet" },
+	{ "report", "'report -i perf.data.guest': guest code is not symbolised yet" },
+	{ "top", "'top -e cycles:G': guest code is not symbolised yet" },
 	{ "diff", "'diff' compares such recordings, too" },
 	{ "buildid-list", "'buildid-list -i perf.data.guest'" },
 	{ 0 },
@@ -299,7 +297,7 @@ static const struct opt_example elsewhere[] = {
 const struct command command_kvm = {
 	.name = "kvm",
 	.group = "Why",
-	.summary = "virtual machines: what their CPUs leave the guest for",
+	.summary = "virtual machines: why their CPUs leave the guest",
 	.usage = "[OPTIONS] stat COMMAND",
 	.examples = examples,
 	.opts = kvm_rows,

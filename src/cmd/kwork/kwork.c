@@ -218,8 +218,8 @@ static void report_missed(struct app *app, const struct kwork_opts *o, const str
 {
 	unsigned long long lost = r->nr_lost;
 	if (!r->totals.nr_events) {
-		diag_warn(&app->diag, "no events of %s in the recording",
-			  o->classes ? o->classes : "interrupts or work queues");
+		diag_warn(&app->diag, "no %s events in the recording",
+			  o->classes ? o->classes : "interrupt or work queue");
 		diag_hint(&app->diag, "record them with 'kwork record -- COMMAND'");
 	}
 	if (lost)
@@ -316,7 +316,7 @@ static int run_record(struct app *app, void *opts, int argc, char **argv)
 	OPT_STR('i', "input", T, input, "FILE", "Read FILE (perf.data)"),                                             \
 	OPT_FLAG('f', "force", T, force, "Accepted; file ownership is never checked", .hidden = true)
 #define CHOOSE_ROWS                                                                                                   \
-	OPT_STR('n', "name", T, name, "NAME", "Only work of this name: NET_RX, a function"),                          \
+	OPT_STR('n', "name", T, name, "NAME", "Only work with this name: NET_RX, a function"),                          \
 	OPT_STR('C', "cpu", T, choose.cpus, "LIST", "Only on these CPUs: 0,2-3"),                                     \
 	OPT_STR(0, "time", T, choose.time, "RANGES", "Only events in the time range FROM,UNTIL in seconds, or a part of the recording: 10%/2"), \
 	OPT_STR(0, "vmlinux", T, symbols.vmlinux, "FILE", "Kernel image"),                                            \
@@ -360,7 +360,7 @@ static const struct opt timehist_rows[] = {
 /* ---- commands ------------------------------------------------------------------------------------------------------- */
 
 static const struct opt_example record_examples[] = {
-	{ "kwork record -- sleep 5", "what the kernel does beside tasks for five seconds" },
+	{ "kwork record -- sleep 5", "what the kernel does besides tasks for five seconds" },
 	{ "kwork record --kwork irq -- sleep 5", "interrupts only" },
 	{ 0 },
 };
@@ -384,8 +384,8 @@ static const struct command command_kwork_record = {
 	.name = "record",
 	.summary = "record interrupts, softirqs and work items on all CPUs",
 	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
-	.about = "Takes all options of `sonde record`, whose -k is another one: write 'kwork -k "
-		 "irq record' or 'kwork record --kwork irq'.",
+	.about = "Takes all options of `sonde record`, where -k means something else: write "
+		 "'kwork -k irq record' or 'kwork record --kwork irq'.",
 	.examples = record_examples,
 	.opts = kwork_record_rows,
 	.opts_size = sizeof(struct kwork_opts),
@@ -400,8 +400,7 @@ static const struct command command_kwork_report = {
 	.summary = "run time by work and CPU",
 	.usage = "[OPTIONS] [FILE]",
 	.about = "A run goes from the entry of a handler or work item to its exit. Entries and "
-		 "exits without a counterpart are counted "
-		 "below the table.",
+		 "exits without a counterpart are counted below the table.",
 	.examples = report_examples,
 	.opts = report_rows,
 	.opts_size = sizeof(struct kwork_opts),
@@ -415,8 +414,8 @@ static const struct command command_kwork_latency = {
 	.summary = "delay between being due and running, by work and CPU",
 	.usage = "[OPTIONS] [FILE]",
 	.about = "The delay goes from the first time that a softirq was raised, or a work item "
-		 "activated, to its start. Interrupts "
-		 "have none: nobody sees when they were due.",
+		 "activated, to its start. Interrupts have none: no event shows when they were "
+		 "raised.",
 	.examples = latency_examples,
 	.opts = latency_rows,
 	.opts_size = sizeof(struct kwork_opts),
@@ -446,7 +445,7 @@ static const struct command *const subs[] = {
 };
 
 static const struct opt_example examples[] = {
-	{ "kwork record -- sleep 5", "record what the kernel does beside tasks" },
+	{ "kwork record -- sleep 5", "record what the kernel does besides tasks" },
 	{ "kwork report -S", "what runs longest" },
 	{ "kwork latency", "what waited longest before it ran" },
 	{ 0 },
@@ -454,7 +453,7 @@ static const struct opt_example examples[] = {
 
 /* Of perf 7. */
 static const struct opt_example elsewhere[] = {
-	{ "top", "not there: 'kwork report -S' has the run times, 'top' shows tasks" },
+	{ "top", "not supported: 'kwork report -S' has the run times, 'top' shows tasks" },
 	{ 0 },
 };
 
@@ -463,8 +462,8 @@ const struct command command_kwork = {
 	.group = "Why",
 	.summary = "interrupts, softirqs and work queues: run times and delays",
 	.usage = "[OPTIONS] COMMAND",
-	.about = "Reads a perf.data of 'kwork record' (ours or perf's), or a trace.dat with events "
-		 "of irq and workqueue.",
+	.about = "Reads a perf.data of 'kwork record' (sonde's or perf's), or a trace.dat with irq "
+		 "and workqueue events.",
 	.examples = examples,
 	.opts = kwork_rows,
 	.opts_size = sizeof(struct kwork_opts),

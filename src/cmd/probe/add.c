@@ -48,7 +48,7 @@ static int check_returns(struct app *app, const struct probe_opts *o,
 	    !probe_elf_moves_stacks(target->path))
 		return 0;
 	int err = diag_error(&app->diag, -EPERM,
-			     "probes on returns can crash %s: it is a Go program, which moves its "
+			     "return probes can crash %s: it is a Go program, which moves its "
 			     "stacks",
 			     target->path);
 	diag_hint(&app->diag,

@@ -139,8 +139,8 @@ static int run(struct app *app, void *opts, int argc, char **argv)
 static const struct opt rows[] = {
 	SCHED_INPUT_ROWS,
 	OPT_STR('p', "pid", struct sched_opts, pids, "PID", "the life of this process's main thread; with --from and --to: only events of this process"),
-	OPT_STR(0, "from", struct sched_opts, critical_from, "EVENT", "the interval begins at the first EVENT (without: with the process, or the recording)"),
-	OPT_STR(0, "to", struct sched_opts, critical_to, "EVENT", "it ends at the first EVENT after that, in the thread it happened to (without: with the process)"),
+	OPT_STR(0, "from", struct sched_opts, critical_from, "EVENT", "the interval begins at the first EVENT (default: with the process, or the recording)"),
+	OPT_STR(0, "to", struct sched_opts, critical_to, "EVENT", "the interval ends at the first EVENT after that, in the thread that it occurred in (default: with the process)"),
 	OPT_UINT(0, "rows", struct sched_opts, critical_rows, "N", "rows of the tree (the longest ones) and of the table, 0 for all (30)"),
 	OPT_UINT(0, "max-stack", struct sched_opts, why_stack, "N", "maximum number of frames per call chain, of the kernel and of the program each (4)"),
 	SYMBOL_OPT_ROWS(struct sched_opts, symbols),
@@ -151,7 +151,7 @@ static const struct opt rows[] = {
 static const struct opt_example examples[] = {
 	{ "sched critical -p 1234", "what a process waited for, from its beginning to its end" },
 	{ "sched critical --from sched_process_fork --to sched_process_exit -p 1234",
-	  "from its first child's beginning to its exit" },
+	  "from the fork of its first child to its exit" },
 	{ 0 },
 };
 

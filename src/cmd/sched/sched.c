@@ -113,7 +113,7 @@ static int run_words(struct app *app, const struct command *cmd, const struct sc
 static const struct {
 	const char *verb, *what, *instead;
 } refused[] = {
-	{ "replay", "recorded loads cannot be repeated",
+	{ "replay", "recorded loads cannot be replayed",
 	  "'sched timehist' shows what each thread did, 'sched why' what it waited for" },
 	{ "stats", "there are no reports of /proc/schedstat",
 	  "'sched latency' shows how long threads waited for a CPU, 'sched why' for whom" },

@@ -59,11 +59,11 @@ static void schema_text(const struct query *q, struct strbuf *to)
 	if (!q)
 		strbuf_str(
 			to,
-			"\nEach tracepoint of a recording is a table too, named as the event: "
+			"\nEach tracepoint of a recording is a table too, named after the event: "
 			"sched_switch, \"sched:sched_switch\".\nIts columns are time_ns, cpu, pid, "
 			"tid, comm, the event's fields, args, stack_id and stack; a field that "
 			"has\n"
-			"one of these names is arg_NAME. --schema FILE lists them.\n");
+			"one of these names becomes arg_NAME. --schema FILE lists them.\n");
 }
 
 static int schema_json(const struct query *q, struct strbuf *to)
@@ -170,7 +170,7 @@ static int read_file(struct sql_call *c, const char *path)
 	return 0;
 }
 
-/* A ready question by its name, and statements as they are. */
+/* A predefined query by its name, and statements as they are. */
 static void add_statement(struct sql_call *c, const char *text)
 {
 	const struct query_view *v = query_view_find(text);
@@ -260,7 +260,7 @@ static int take_words(struct sql_call *c, int argc, char **argv)
 		add_statement(c, argv[i]);
 	if (!o->schema && (!c->path || !c->text.len))
 		return app_usage(app, !c->path ? "expected FILE and a statement"
-					       : "expected a statement, or a name of --list");
+					       : "expected a statement, or a name from --list");
 	if (memchr(c->text.data ? c->text.data : "", '\0', c->text.len))
 		return app_usage(app, "statements contain a NUL byte");
 	return 0;
@@ -298,9 +298,9 @@ static void defaults(void *opts)
 
 /* clang-format off */
 static const struct opt rows[] = {
-	OPT_STR('i', "input", struct sql_verb_opts, input, "FILE", "recording: a perf.data or a trace.dat; then all words are statements"),
+	OPT_STR('i', "input", struct sql_verb_opts, input, "FILE", "recording: a perf.data or a trace.dat; all arguments are then statements"),
 	OPT_STR('f', "file", struct sql_verb_opts, file, "QUERYFILE", "read statements from QUERYFILE, - for standard input"),
-	OPT_FLAG(0, "list", struct sql_verb_opts, list, "list the ready questions; with -v their SQL"),
+	OPT_FLAG(0, "list", struct sql_verb_opts, list, "list the predefined queries; with -v their SQL"),
 	OPT_FLAG(0, "schema", struct sql_verb_opts, schema, "list tables and columns; with FILE also those of its events"),
 	OPT_FLAG(0, "csv", struct sql_verb_opts, csv, "print CSV with a line of column names"),
 	OPT_SIZE(0, "memory", struct sql_verb_opts, memory, "SIZE", "memory for sorting and grouping (1G)"),
@@ -311,7 +311,7 @@ static const struct opt rows[] = {
 /* clang-format on */
 
 static const struct opt_example examples[] = {
-	{ "sql --list", "ready questions" },
+	{ "sql --list", "the predefined queries" },
 	{ "sql perf.data top_functions", "one of them" },
 	{ "sql perf.data 'select comm, count(*) from samples group by comm'",
 	  "samples by name of the thread" },
@@ -326,7 +326,7 @@ static const struct opt_example examples[] = {
 const struct command command_sql = {
 	.name = "sql",
 	.group = "Why",
-	.summary = "ask a recording with SQL",
+	.summary = "query a recording with SQL",
 	.usage = "[OPTIONS] FILE STATEMENT... | --list | --schema [FILE]",
 	.about =
 		"Samples, events with their fields, what threads did, system calls, tasks and "
@@ -336,7 +336,7 @@ const struct command command_sql = {
 		"other samples be skipped. Statements can only select.\nTwo tables of samples are "
 		"joined by reading one again for each row of the other; put one first: with w as "
 		"materialized (select ... from sched_waking) select ... from w join ...\nTimes are "
-		"nanoseconds, durations too; addresses are signed, as all numbers of sqlite: "
+		"nanoseconds, durations too; addresses are signed, as all integers in sqlite: "
 		"printf('%x', ip).\n\nTables (sonde sql --schema lists their columns):\n"
 		" samples    every sample of the recording, of all events\n"
 		" events     samples of tracepoints\n"

@@ -576,9 +576,9 @@ static const struct opt trace_rows[] = {
 	OPT_FLAG('T', "time", struct trace_opts, show.full_time, "Times as the clock has them, not from the first event on"),
 	OPT_FLAG(0, "show-zeros", struct trace_opts, show.zeros, "Show arguments of 0 too"),
 	OPT_FLAG(0, "no-comm", struct trace_opts, no_tasks, "Do not show who it was"),
-	OPT_UINT(0, "string-limit", struct trace_opts, string_limit, "BYTES", "Show so much of buffers that are read and written; names of files are shown in full (32)"),
-	OPT_FLAG(0, "no-strings", struct trace_opts, no_strings, "Show pointers: no BPF program copies what they point to"),
-	OPT_FLAG(0, "no-fd-names", struct trace_opts, no_fd_names, "Do not show what descriptors stand for"),
+	OPT_UINT(0, "string-limit", struct trace_opts, string_limit, "BYTES", "Show up to BYTES of buffers that are read and written; file names are shown in full (32)"),
+	OPT_FLAG(0, "no-strings", struct trace_opts, no_strings, "Show pointers instead of what they point to; no BPF program is loaded"),
+	OPT_FLAG(0, "no-fd-names", struct trace_opts, no_fd_names, "Do not show what descriptors refer to"),
 	OPT_UINT(0, "max-stack", struct trace_opts, show.max_stack, "N", "Show only N frames of call chains"),
 	OPT_FLAG('s', "summary", struct trace_opts, summary, "Only a table at the end: calls, errors, times"),
 	OPT_FLAG('S', "with-summary", struct trace_opts, with_summary, "Lines, and the table at the end"),
@@ -649,11 +649,10 @@ const struct command command_trace = {
 		 "own output goes to standard error.\nStrings, buffers and structures that "
 		 "arguments point to are copied by BPF programs (they need root, or CAP_BPF and "
 		 "CAP_PERFMON); without them, with -G and in recordings pointers are shown. "
-		 "What a descriptor stands for (3</etc/passwd>) is known where all calls of a "
+		 "What a descriptor refers to (3</etc/passwd>) is known where all calls of a "
 		 "process are seen: not with -a, -t and -C. Names are those that the process used, "
-		 "relative "
-		 "ones too. "
-		 "Calls of 32-bit programs are shown by their number, as syscall32_4.",
+		 "relative ones too. Calls of 32-bit programs are shown by their number, as "
+		 "syscall32_4.",
 	.examples = examples,
 	.opts = trace_rows,
 	.opts_size = sizeof(struct trace_opts),

@@ -317,7 +317,7 @@ if (about.profile) {
 	$("flame").addEventListener("click", e => { const b = boxAt(e); if (b) zoomTo(b.node); });
 	$("flame").addEventListener("pointermove", e => {
 		const b = boxAt(e);
-		$("about").textContent = b ? [frames[b.node.frame][0], frames[b.node.frame][1], percent(b.node.total, tree.total) + " in all", percent(b.node.self, tree.total) + " itself"].filter(t => t).join(" · ") : "\u00a0";
+		$("about").textContent = b ? [frames[b.node.frame][0], frames[b.node.frame][1], percent(b.node.total, tree.total) + " total", percent(b.node.self, tree.total) + " self"].filter(t => t).join(" · ") : "\u00a0";
 	});
 	$("whole").addEventListener("click", showAll);
 	$("search").addEventListener("input", functions);

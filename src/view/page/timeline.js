@@ -998,7 +998,7 @@ function rangeRows(a, b) {
 
 /* ---- a range: stacks and waits ---- */
 
-/* Threads whose stacks and waits are told of: those of the command, unless others were chosen. */
+/* Threads whose stacks and waits are shown: those of the command, unless others were chosen. */
 function tracksOfRange() {
 	const shown = new Set(rows.filter(r => r.kind === "task").map(r => r.track));
 	return [...shown].filter(t => !onlyFamily() || family.has(processOf(t)));
