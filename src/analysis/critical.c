@@ -6,7 +6,7 @@
 
 enum {
 	INTERVALS_MAX = 1 << 23,
-	/* Who waits for whom, so deep: wakers of wakers run later and later in a recording that is right, but files may say anything. */
+	/* Maximum nesting of wakers of wakers, whatever a file contains. */
 	DEPTH_MAX = 64,
 };
 
@@ -18,7 +18,7 @@ struct critical_interval {
 };
 
 struct critical_past {
-	VEC(struct critical_interval) list; /* in the order of time */
+	VEC(struct critical_interval) list; /* in order of time */
 };
 
 struct critical {
@@ -198,7 +198,7 @@ static bool has_culprit(const struct critical *c, u32 thread, const struct criti
 	       i->cause != thread && thread_at(c->states, i->cause)->tid;
 }
 
-/* Whom the path is in, back to when, and what it is below. */
+/* The thread that the path is in, how far back it goes there, and the node that it is below. */
 struct critical_level {
 	u32 thread, node;
 	u64 lower_ns;
@@ -272,7 +272,7 @@ static int compare_nodes(const void *pa, const void *pb)
 	return by_ns ? by_ns : -compare(a->node, b->node);
 }
 
-/* In the order of a walk, children by their time. They come after their parents, so depth-first with a stack of what is left. */
+/* In tree order, siblings longest first. They come after their parents, so depth-first with a stack of what is left. */
 static int sort_nodes(struct critical *c)
 {
 	size_t nr = c->nodes.nr;

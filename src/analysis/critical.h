@@ -1,6 +1,6 @@
 /*
- * The critical path of an interval of time: what the thread at its end had been waiting for, and whoever that was in turn, back to its beginning. A
- * fold over analysis/thread_states.
+ * The critical path of an interval: what the thread at its end had been waiting for, what that thread had been waiting for in turn, and so on back to
+ * its beginning. A fold over analysis/thread_states.
  *
  *	reader   ▆▁▁▁▁▁▁▁▁▁▁▁▆      reader ran, was blocked until writer woke it, ran
  *	writer   ▁▁▆▁▁▁▁▁▁▆▆▁▁      writer ran, was blocked by its timer, ran
@@ -16,9 +16,9 @@ enum critical_kind {
 	CRITICAL_ROOT,
 	CRITICAL_RUNNING,
 	CRITICAL_READY,
-	CRITICAL_FOR_OTHERS, /* blocked until another thread woke it: the nodes below say what that one did */
+	CRITICAL_FOR_OTHERS, /* blocked until another thread woke it: the nodes below show what that one did */
 	CRITICAL_INTERRUPT, /* blocked until an interrupt woke it: a timer, a device */
-	CRITICAL_UNSEEN, /* blocked, and nobody was seen waking it; or it was still blocked at the end */
+	CRITICAL_UNSEEN, /* blocked, and its wake-up was not seen; or it was still blocked at the end */
 	CRITICAL_UNKNOWN, /* events are missing */
 };
 

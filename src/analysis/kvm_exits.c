@@ -33,7 +33,7 @@ struct kvm_event_use {
 };
 
 struct kvm_thread {
-	u64 vcpu; /* as its events say */
+	u64 vcpu; /* from its events */
 	bool has_vcpu;
 	bool open;
 	bool has_key; /* of what is open */
@@ -181,7 +181,7 @@ static void on_vm_exit(struct kvm_exits *k, struct kvm_thread *t, const struct s
 	t->set = isa == SET_VMX || isa == SET_SVM ? (u32)isa : 0;
 	t->key = field(s, u->reason) & (t->set == SET_VMX ? VMX_REASON_MASK : ~0ull);
 	t->has_key = true;
-	/* No CPU has so many reasons. */
+	/* More than any CPU has: beyond it, reasons stay numbers. */
 	if (k->rows.nr < NAMED_MAX && dict_get(&k->row_of[t->set], t->key) == DICT_NONE)
 		t->name = reason_name(k, s->schema->print_fmt, t->set, t->key);
 }

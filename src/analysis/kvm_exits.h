@@ -6,7 +6,7 @@
  *	MMIO    kvm_mmio (write) ─► kvm_entry, kvm_exit ─► kvm_mmio (read)
  *	ports   kvm_pio ─► kvm_entry
  *
- * Names of reasons come from the event's print format, for the instruction set that the event tells, whatever machine reads the recording.
+ * Names of reasons come from the event's print format, for the instruction set recorded in the event, whatever machine reads the recording.
  */
 #pragma once
 

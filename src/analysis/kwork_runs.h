@@ -1,6 +1,6 @@
 /*
- * Runs of interrupt handlers, softirqs and work items, and how long they were due before. A run goes from its entry to its exit on one CPU.
- * The delay goes from the first time that the work was raised (softirq) or activated (work item) since it last began; perf 6.1 takes the last
+ * Runs of interrupt handlers, softirqs and work items, and how long they were pending before. A run goes from its entry to its exit on one CPU.
+ * The delay goes from the first time that the work was raised (softirq) or activated (work item) since it last began; perf 6.1 uses the last
  * time, and later pairs the earlier ones with runs that they do not belong to.
  */
 #pragma once

@@ -33,7 +33,7 @@ struct off_thread {
 	bool introduced;
 	u32 comm; /* of the catalogue */
 	s32 pid;
-	u64 unsampled_ns; /* it ran so long since its last sample, before it left the CPU */
+	u64 unsampled_ns; /* running time since its last sample, up to when it left the CPU */
 	u64 sampled_until_ns;
 	u32 last_chain; /* of its last sample */
 	u32 hops[OFF_CPU_HOPS_MAX]; /* who woke it last, who had woken that one ... */
@@ -143,7 +143,7 @@ static int find_hops(struct off_cpu *o, struct off_thread *t, const struct threa
 	bool irq = i->flags & THREAD_WOKEN_BY_IRQ;
 	u64 mark = irq ? MARK_WOKEN_BY_IRQ
 		       : (u64)thread_at(o->states, i->cause)->comm << 32 | MARK_WOKEN_BY;
-	/* What an interrupt met does not matter. */
+	/* The task that an interrupt happened to hit does not matter. */
 	s64 hop = hop_chain(o, mark, irq ? CHAIN_NONE : i->cause_chain);
 	if (hop < 0)
 		return (int)hop;
@@ -436,7 +436,7 @@ static int shard_new(struct sink *k, unsigned index, const struct shard *sh, voi
 	/* They are this worker's alone, and so is this sink. */
 	o->frames = (struct frame_table *)&sh->frames;
 	o->chains = (struct chain_table *)&sh->chains;
-	/* Always there, for who takes others for it when names are known. */
+	/* Always present: once names are known, other stacks may be folded into it. */
 	s64 idle = mark_frame(o, MARK_IDLE);
 	int err = idle < 0 ? (int)idle : o->to->ops->shard_new(o->to, index, sh, &st->to);
 	if (err)
@@ -504,7 +504,7 @@ static int finish(struct off_cpu *o, const struct run_tables *t)
 	o->frames = (struct frame_table *)&t->frames;
 	o->chains = (struct chain_table *)&t->chains;
 	if (!t->chains.nr || !t->frames.nr)
-		return 0; /* nothing was there */
+		return 0; /* there was nothing */
 	int err = o->to->ops->shard_new(o->to, 0, &none, &to);
 	if (err)
 		return err;

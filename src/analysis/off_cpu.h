@@ -22,7 +22,7 @@ struct off_cpu_opts {
 	const s32 *pids, *tids;
 	size_t nr_pids, nr_tids;
 	bool wall;
-	u32 wakers; /* so many wakers above each wait: who woke it, who had woken that one ...; at most OFF_CPU_HOPS_MAX */
+	u32 wakers; /* number of wakers above each wait: its waker, the waker of that one ...; at most OFF_CPU_HOPS_MAX */
 };
 
 struct off_cpu_thread {

@@ -33,7 +33,7 @@ struct line_edit {
 	bool tabbed; /* the last key was Tab */
 	struct termios before;
 	bool is_raw;
-	char waiting[256]; /* read, and not looked at yet */
+	char waiting[256]; /* read, but not yet handled */
 	size_t nr_waiting, next_waiting;
 };
 

@@ -360,7 +360,7 @@ int opts_parse_sets(const struct opt_set *sets, size_t nr_sets, bool mixed, int 
 	int words = 1;
 	for (; p.at < argc; p.at++) {
 		char *word = argv[p.at];
-		/* "-:GROUP/EVENT" is a word of the kernel's: no option is called so. */
+		/* "-:GROUP/EVENT" is kernel syntax for removing an event, not an option. */
 		if (word[0] != '-' || !word[1] || word[1] == ':') {
 			if (!mixed)
 				break;

@@ -46,7 +46,7 @@ int attach_failed(const struct attached *a, const struct point *pt, int err, str
 		snprintf(what, sizeof(what), "attach to %s", pt->text);
 		return bpfsys_explain_permission(a->loaded->root, what, d);
 	}
-	/* The kernel's name for it is about multibyte characters. */
+	/* strerror() of EILSEQ talks about multibyte characters. */
 	diag_error(d, err, "cannot attach to %s: %s", err == -EILSEQ ? probe->text : pt->text,
 		   err == -EILSEQ ? "it is in the middle of an instruction" : strerror(-err));
 	script_span(d, a->loaded->script, probe->span_start, probe->span_len);

@@ -88,7 +88,7 @@ static int load(struct capture *c, u32 i, const struct capture_namespace *ns, st
 	c->progs[i] = bpfsys_prog_load(&p, 0, NULL);
 	if (c->progs[i] != -EACCES && c->progs[i] != -EINVAL)
 		return min(c->progs[i], 0);
-	/* The verifier: its last words are for us who wrote the program. */
+	/* The end of the verifier's log has the reason. */
 	_cleanup_free_ char *log = NULL;
 	c->progs[i] = bpfsys_prog_load(&p, 1, &log);
 	if (c->progs[i] < 0 && log) {

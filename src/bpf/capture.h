@@ -9,7 +9,7 @@
  * What a call's pieces are is a row of a table (model/syscall.h). A piece that could not be read at the entry, because its page was not there, is
  * read again at the end.
  *
- * Who is followed: threads by their numbers, until they are met; from then on by the kernel's own structure of a thread, with the children it makes.
+ * Threads are followed by number until they are first seen, and from then on by their task_struct, together with the children that they create.
  */
 #pragma once
 
@@ -38,7 +38,7 @@ struct capture {
 };
 
 /*
- * Makes maps and loads programs; nothing is watched so far. Negative errno: why in the diag, as a note for who goes on without. Needs 5.8 (CAP_BPF) and
+ * Makes maps and loads programs; nothing is watched so far. Negative errno: the reason is a note in the diag, for callers that continue without. Needs 5.8 (CAP_BPF) and
  * an architecture whose registers are known here.
  */
 int capture_open(struct capture *c, const struct sysroot *root, const struct capture_opts *o,

@@ -402,7 +402,7 @@ static void add_leave(struct capture_code *c, u32 out)
 	add(c, EXIT());
 }
 
-/* Whose call it is: SLOT_TASK has its value, or 0 where everybody is seen. R9: the flags of the record. */
+/* The task that makes the call: SLOT_TASK has its value, or 0 where all tasks are seen. R9: the flags of the record. */
 static void add_check_task(struct capture_code *c, const struct capture *cap,
 			   const struct capture_namespace *ns, u32 out)
 {

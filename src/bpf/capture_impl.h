@@ -8,7 +8,7 @@
 enum {
 	CAPTURE_MAGIC = 0x53594331,
 	CAPTURE_BEFORE_EXEC = 1,
-	CAPTURE_COMPAT = 2, /* on the kernel's side only: the number says so */
+	CAPTURE_COMPAT = 2, /* only in the kernel: here, the number shows it */
 };
 
 struct capture_head {

@@ -121,7 +121,7 @@ struct event_env {
 	struct tracing tracing;
 	const char *root; /* borrowed */
 	const struct event_probe_ops *probes; /* NULL: nobody defines any; borrowed */
-	s32 pid; /* what it has mapped is what a bare name of a file means first; 0: nobody */
+	s32 pid; /* a bare file name is first looked up among its mappings; 0: no process */
 };
 
 /* root: "" or a test's folder. -ENOMEM only; what is missing is said when an event needs it. */

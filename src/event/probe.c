@@ -232,7 +232,7 @@ int resolve_kprobe(struct event_resolver *r, const struct event_spec *e)
 	return 0;
 }
 
-/* What the kernel accepts all the same: a changed instruction, and return addresses that a moving stack leaves behind. */
+/* The kernel accepts both: a breakpoint inside of an instruction, and return probes on stacks that move. */
 static int check_place(struct event_resolver *r, const struct event_spec *e,
 		       const struct event_probe *p, bool is_entry)
 {

@@ -129,7 +129,7 @@ static bool function_around(const struct tables *t, u64 offset, struct elfimg_fu
 	return found;
 }
 
-/* As probe_elf_is_inside(), by decoding the function from its start. Data between instructions ends what can be told. */
+/* As probe_elf_is_inside(), by decoding the function from its start. Data between instructions ends the check. */
 static int decode_around(const struct elfimg *e, const struct elfimg_func *f, u64 offset,
 			 struct probe_elf_spot *spot)
 {

@@ -16,7 +16,7 @@ struct probe_elf_spot {
 };
 /*
  * A breakpoint in the middle of an instruction changes what a program does, and the kernel does not look. 1: the offset is in the middle of
- * one; 0: it is not, or nobody can tell (no function is known there, no decoder); -ENOMEM.
+ * one; 0: it is not, or this is not known (no function is known there, no decoder); -ENOMEM.
  */
 int probe_elf_is_inside(const char *path, u64 offset, struct probe_elf_spot *ret) must_check;
 /* Whether the function at that offset only chooses among implementations when the program starts. */

@@ -275,7 +275,7 @@ static void check_known_if(struct checker *c, struct node *n)
 	check_statement(c, n);
 }
 
-/* A statement that has no effect is a slip: `@x == 1;`. What is meant so is written `_ = ...`. */
+/* A statement that has no effect is a mistake: `@x == 1;`. An intended one is written `_ = ...`. */
 static void warn_of_discard(struct checker *c, struct node *n)
 {
 	static const u32 plain = 1u << NODE_INT | 1u << NODE_STRING | 1u << NODE_BOOL |

@@ -281,7 +281,7 @@ static int open_parts(struct identify *id)
 		return err;
 	if (kspace_find_type(k, "task_struct", BTF_BIT(BTF_OF_STRUCT), &task))
 		id->task_bytes = ktype_size(&task);
-	/* The rest is told as far as this kernel has it. */
+	/* The rest is reported as far as this kernel has it. */
 	diag_init(&quiet);
 	k->diag = &quiet;
 	id->has_slabs = !kslabs_open(&id->slabs, k);

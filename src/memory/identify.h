@@ -1,5 +1,5 @@
 /*
- * What an address of the kernel is: everything that claims it, from its symbol to its page. Several things may: an object of the
+ * What an address of the kernel is: everything that contains it, from its symbol to its page. Several things may: an object of the
  * cache task_struct is a task, too.
  */
 #pragma once
@@ -22,7 +22,7 @@ enum { IDENTITY_NAME = 128 };
 
 struct identity {
 	enum identity_kind kind;
-	char name[IDENTITY_NAME]; /* of the symbol, variable, cache or task; vmalloc: who asked for it; "" for none */
+	char name[IDENTITY_NAME]; /* of the symbol, variable, cache or task; vmalloc: the caller; "" for none */
 	char module[KSLAB_NAME]; /* of a symbol; "" for the kernel itself */
 	u64 start, size; /* of the thing; size 0: not known */
 	u64 offset; /* of the address in it */
@@ -40,9 +40,9 @@ struct identify;
 int identify_open(struct kspace *k, struct identify **ret) must_check;
 void identify_close(struct identify *id); /* NULL is allowed */
 
-/* Each thing that has the address, told to fn: 0: go on, else it is returned. */
+/* Calls fn for each thing that contains the address. fn returns 0 to go on; anything else ends the search and is returned. */
 typedef int (*identity_fn)(void *ctx, const struct identity *what);
 int identify_address(struct identify *id, u64 addr, identity_fn fn, void *ctx) must_check;
 
-/* "slab object", as people read it. */
+/* For output: "slab object". */
 const char *identity_word(enum identity_kind kind);

@@ -51,7 +51,7 @@ static int each_mount(void *ctx, const struct walk_node *node)
 	struct kspace *k = w->f->k;
 	struct kmount m = { .addr = node->addr };
 	u64 type;
-	/* A mount that goes meanwhile, or the mark of somebody who reads /proc/mounts. */
+	/* A mount that is being removed, or the cursor of a reader of /proc/mounts. */
 	if (memory_read(k->memory, m.addr + w->superblock, &m.superblock, sizeof(u64)) ||
 	    !m.superblock ||
 	    memory_read(k->memory, m.superblock + w->f->at.type, &type, sizeof(type)))

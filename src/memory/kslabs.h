@@ -64,13 +64,13 @@ struct kslab_object {
 	enum kslab_state state;
 };
 
-/* false: no slab is there, or it cannot be told. */
+/* false: there is no slab, or it cannot be determined. */
 bool kslabs_object(struct kslabs *s, u64 addr, struct kslab_object *ret);
 
 /* The struct page of an address in the linear mapping, and back. false: no anchor was found, or nothing can be read there. */
 bool kslabs_page(const struct kslabs *s, u64 addr, u64 *ret);
 bool kslabs_page_address(const struct kslabs *s, u64 page, u64 *ret);
-/* The first page of the folio that a page belongs to; the page itself where it stands alone. */
+/* The first page of the folio that a page belongs to; the page itself if it is not part of one. */
 u64 kslabs_page_head(const struct kslabs *s, u64 page);
 
 /* How many objects and slabs a cache has, added up over nodes. What CPUs keep counts as allocated. */

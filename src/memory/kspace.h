@@ -48,7 +48,7 @@ struct kspace {
 	bool has_syms, tried_syms;
 	int syms_err;
 	u64 init_task; /* 0: not found yet */
-	u64 context; /* the task that $current means; 0: who asks */
+	u64 context; /* the task that $current refers to; 0: the calling one */
 	u32 nr_cpus; /* that may exist; 0: not asked yet */
 	u64 *percpu_bases; /* of percpu.c: each CPU's copy of the section; NULL: not looked for yet */
 	u64 linear_start; /* of kphys.c: where physical address 0 is in the linear mapping; 0: not looked for yet */

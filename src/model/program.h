@@ -188,7 +188,7 @@ enum program_provider {
 	PROGRAM_SIGNAL, /* name: SIGUSR1. The code runs when sonde itself gets the signal */
 };
 
-/* A variable of the code that is probed, as it is at one place there. */
+/* A variable of the probed code, as it is at one place there. */
 struct program_local {
 	const char *name;
 	const struct program_type *type; /* with its own size; a RECORD or ARRAY is in memory */
@@ -206,8 +206,8 @@ struct program_probe {
 	const char *target, *space, *name;
 	const char *file; /* KPROBE, UPROBE at a line of the source; NULL: at a function or address */
 	u32 line, column; /* then; column 0: any */
-	const char *arguments; /* USDT: the code fits those sites only whose arguments are written so in the note; with locals: see there; NULL: all sites */
-	/* UPROBE, KPROBE at a line: the code fits those places only whose variables are so, named by `arguments`; NULL: all places */
+	const char *arguments; /* USDT: the code fits only sites with this argument string in the note; with locals: see there; NULL: all sites */
+	/* UPROBE, KPROBE at a line: the code fits only places with these variables, which `arguments` is the key of; NULL: all places */
 	const struct program_local *locals;
 	u32 nr_locals;
 	u64 offset, number;

@@ -8,7 +8,7 @@
 
 enum { SYSCALL_ARGS = 6, SYSCALL_PIECES = 6 };
 
-/* Calls of 32-bit programs, whose numbers are others, come after all of the machine's own. */
+/* Calls of 32-bit programs, which have different numbers, come after all of the machine's own. */
 enum { SYSCALL_COMPAT = 512 };
 
 enum syscall_arg_kind {
@@ -44,7 +44,7 @@ enum syscall_piece_how {
 	SYSCALL_PIECE_STRINGS, /* an array of pointers to strings; of a call's pieces at most the last one */
 };
 
-/* Of such an array so many are copied; where there are more, an empty one follows. */
+/* How many strings of such an array are copied; if there are more, an empty one follows. */
 enum { SYSCALL_STRINGS = 8 };
 
 enum { SYSCALL_AT_ENTER = 1, SYSCALL_AT_EXIT = 2 };

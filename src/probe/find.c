@@ -120,7 +120,7 @@ static bool symbols_may_do(const struct probe_request *r)
 	       r->form == PROBE_ADDRESS;
 }
 
-/* Debug information does not tell what the symbol says of a function. */
+/* Only the symbol shows that a function is an ifunc, not the debug information. */
 static void warn_ifuncs(const struct probe_request *r, const struct probe_defs *defs, size_t first,
 			struct diag *d)
 {

@@ -877,7 +877,7 @@ int probe_find_symbol(const struct probe_target *target, const struct probe_requ
 		return define_address(target, request, defs, d);
 	if (request->has_line || request->pattern || request->file || request->form == PROBE_SOURCE)
 		return needs_debug_info(target, request, d);
-	/* Without arguments nobody asks for types. */
+	/* Types are only needed for arguments. */
 	bool typed = target->where != PROBE_BINARY && request->nr_args;
 	struct probe_types *of = target->held ? &target->held->types : &types;
 	int err = typed ? open_types(target, of) : 0;

@@ -13,7 +13,7 @@ int probe_find_symbol(const struct probe_target *target, const struct probe_requ
 /* The function at path only chooses among implementations. */
 void probe_warn_ifunc(const char *path, const char *function, struct diag *d);
 
-/* FUNC+OFFSET and addresses: -EILSEQ or -EINVAL with a diag when no instruction begins there. 0 also when that cannot be told. */
+/* FUNC+OFFSET and addresses: -EILSEQ or -EINVAL with a diag when no instruction begins there. 0 also when that is not known. */
 int probe_check_boundary(const struct probe_target *target, const struct probe_request *request,
 			 struct diag *d) must_check;
 

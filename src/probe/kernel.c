@@ -324,7 +324,7 @@ static bool has_kind(const struct tracing *t, char letter)
 	bool found = false;
 	strbuf_init(&text);
 	if (tracing_read(t, "README", &text))
-		found = true; /* nobody can tell: the kernel will */
+		found = true; /* not known: leave it to the kernel */
 	const char *all = strbuf_cstr(&text);
 	for (const char *at = all; !found && (at = strstr(at, words)); at++)
 		found = at > all && isspace((unsigned char)at[-1]);

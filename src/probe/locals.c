@@ -27,7 +27,7 @@ struct locals_maker {
 	struct arena *arena;
 	struct dict known; /* a struct's entry -> index */
 	VEC(struct locals_struct) structs;
-	u32 filled; /* so many of them have their members */
+	u32 filled; /* number of structs that have their members */
 	u32 nr_members;
 	u32 integers; /* parameters so far that registers for numbers are used for */
 	bool args_known; /* up to here, positions are */

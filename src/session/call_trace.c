@@ -17,7 +17,7 @@
 enum {
 	THREADS_KEPT = 65536,
 	DATA_KEPT = 64 << 20, /* bytes of what arguments point to, of all threads */
-	DATA_SMALL = 1024, /* so much a thread keeps from call to call */
+	DATA_SMALL = 1024, /* what a thread keeps from call to call */
 };
 
 enum event_role { ROLE_UNKNOWN, ROLE_ENTER, ROLE_EXIT, ROLE_CAPTURED, ROLE_OTHER };

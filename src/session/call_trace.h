@@ -17,7 +17,7 @@
 struct call_trace_opts {
 	const struct syscall_set *calls; /* only these are shown; NULL: all */
 	bool syscalls; /* shown at all */
-	bool fd_names; /* what descriptors stand for: all calls of each process that change them are seen */
+	bool fd_names; /* what descriptors refer to: all calls of each process that change them are seen */
 	bool captured; /* calls come from programs of bpf/capture, not from raw_syscalls */
 	bool json;
 	bool colour;
@@ -47,7 +47,7 @@ struct call_trace {
 	struct call_trace_impl *impl;
 };
 
-/* A process that is traced from now on: what its descriptors stand for. 0 or -ENOMEM. */
+/* A process that is traced from now on: what its descriptors refer to. 0 or -ENOMEM. */
 int call_trace_add_process(struct call_trace *c, const struct sysroot *root, s32 pid) must_check;
 /* out may have a drain; it is flushed after every round. What the options point to is borrowed. 0 or -ENOMEM. */
 int call_trace_init(struct call_trace *c, const struct call_trace_opts *o, struct source *src,

@@ -379,7 +379,7 @@ int fd_names_follow(struct fd_names *f, const struct syscall_thread *c)
 		drop_some(f, c->pid, 0, INT32_MAX, false);
 		return 0;
 	}
-	/* Also a close that is said to have failed has closed, but for a number that was none. */
+	/* A close() that returns an error has still closed the descriptor, except for EBADF. */
 	if (effect == EFFECT_CLOSE) {
 		drop(f, c->pid, (s32)c->args[0]);
 		return 0;

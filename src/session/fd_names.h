@@ -1,6 +1,6 @@
 /*
- * What descriptors stand for: names by process and number, kept by following the calls that make, copy and close them, in the order in which they
- * ended. What was not seen to be opened has no name; nothing is guessed.
+ * What descriptors refer to: names by process and number, kept by following the calls that make, copy and close them, in the order in which they
+ * ended. A descriptor whose opening was not seen has no name; nothing is guessed.
  */
 #pragma once
 

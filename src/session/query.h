@@ -1,6 +1,6 @@
 /*
  * SQL over a recording: its samples, events with their fields, what threads did, system calls, tasks and call stacks as virtual tables of
- * sqlite, which is loaded when somebody asks. Nothing is copied into a database and nothing is stored: a table is read from the recording
+ * sqlite, which is loaded on first use. Nothing is copied into a database and nothing is stored: a table is read from the recording
  * while a statement runs.
  *
  *	select ... from sched_switch where time_ns > 5   ─► sqlite ─► query_tables: which times, which event, which columns

@@ -16,7 +16,7 @@ enum { STEPS_BETWEEN_LOOKS = 4096 };
 static int open_source(struct query *q, struct source **ret)
 {
 	struct diag *d = q->sy->diag;
-	/* The first one has said what there is to say. */
+	/* The first one has reported any problems already. */
 	if (q->nr_sources)
 		q->sy->diag = NULL;
 	int err = recording_open(q->sy, q->o.path, RECORDING_EVENTS, q->o.symbols, ret);
@@ -217,7 +217,7 @@ static void count_pass(struct query *q)
 	diag_warn(q->sy->diag,
 		  "this statement reads the recording again for every row of another table");
 	diag_hint(q->sy->diag,
-		  "put one of them first: with t as materialized (select ... from TABLE) select "
+		  "materialize one of them: with t as materialized (select ... from TABLE) select "
 		  "... from t join ...");
 }
 

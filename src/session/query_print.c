@@ -225,7 +225,7 @@ static void put_held(struct query_printer *p)
 	p->streaming = true;
 }
 
-/* A name, not lines: what a terminal would obey is written as text. */
+/* A name, not lines: control characters are escaped. */
 static void text_cell(struct query_printer *p, const struct query_cell *c)
 {
 	strbuf_reset(&p->cell);

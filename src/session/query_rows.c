@@ -27,7 +27,7 @@ static const struct query_column sample_columns[] = {
 	[S_TID] = { "tid", "thread", BOUND_TID },
 	[S_COMM] = { "comm", "name of the thread at that time", .needs = NEED_COMM },
 	[S_EVENT] = { "event", "name of the event", BOUND_EVENT },
-	[S_PERIOD] = { "period", "events that the sample stands for" },
+	[S_PERIOD] = { "period", "number of events that the sample represents" },
 	[S_WEIGHT] = { "weight", "cost, where the hardware measures it" },
 	[S_IP] = { "ip", "address of the code, as a signed number: printf('%x', ip)" },
 	[S_ADDR] = { "addr", "address of the data" },
@@ -39,7 +39,7 @@ static const struct query_column sample_columns[] = {
 	[S_ARGS] = { "args", "fields of a tracepoint as the kernel prints them", .needs = NEED_RAW },
 };
 
-/* Of tracepoints: what stands before and after the fields in a table of one event. */
+/* Of tracepoints: the columns before and after the fields in a table of one event. */
 static const struct query_column event_head[] = {
 	{ "time_ns", "when, on the recording's clock", BOUND_TIME },
 	{ "cpu", "on which CPU", BOUND_CPU },
@@ -141,7 +141,7 @@ static bool column_taken(const struct query_column *columns, u32 nr, const char 
 	return false;
 }
 
-/* A field whose name is taken becomes "arg_pid". What even then is taken stays away. */
+/* A field whose name is taken becomes "arg_pid"; if that is taken as well, it is left out. */
 static const char *field_name(struct query *q, const struct query_column *columns, u32 nr,
 			      const char *name)
 {

@@ -11,7 +11,7 @@
 #include <strings.h>
 
 enum {
-	LOOK_STEPS = 20000, /* of sqlite's machine, between two looks at whether to stop */
+	LOOK_STEPS = 20000, /* of sqlite's virtual machine, between two checks whether to stop */
 	TEXT_MAX = 64 << 20,
 };
 
@@ -193,7 +193,7 @@ static int report_error(struct query_db *d, int rc, const char *sql)
 	if (d->err == -EINTR || rc == SQLITE_INTERRUPT)
 		return -EINTR;
 	if (d->err && d->err != -ENOMEM)
-		return d->err; /* the cursor has said what it was */
+		return d->err; /* the cursor has reported it */
 	if (rc == SQLITE_NOMEM)
 		return diag_error(diag, -E2BIG, "the statement needs more than %llu MB of memory",
 				  (unsigned long long)(d->q->o.memory >> 20));
@@ -294,7 +294,7 @@ int query_run(struct query *q, const char *sql, const struct query_sink *to)
 void query_report(struct query *q)
 {
 	u64 lost = query_catalog(q)->nr_lost;
-	/* A trace.dat has said so by itself. */
+	/* A trace.dat reports this by itself. */
 	if (lost && source_facts(q->sources[0].src).kind == SOURCE_PERF)
 		diag_warn(q->sy->diag, "%llu %s lost while recording", (unsigned long long)lost,
 			  str_plural(lost, "record was", "records were"));

@@ -223,7 +223,7 @@ static int next(sqlite3_vtab_cursor *base)
 	return got < 0 ? fail(c, got) : SQLITE_OK;
 }
 
-/* Numbers that are none, or not whole, limit nothing: sqlite compares them. */
+/* Values that are not integers limit nothing: sqlite compares them. */
 static void limit_number(const struct query_sqlite *l, sqlite3_value *v, bool *has, s64 *to)
 {
 	if (l->value_type(v) != SQLITE_INTEGER)

@@ -16,7 +16,7 @@ struct stacks_opts {
 	unsigned workers; /* 0: all CPUs */
 	const struct symbol_opts *symbols;
 	const struct wait_stacks_opts *
-		waits; /* not the events themselves but the waits that those of the scheduler tell of; NULL: no */
+		waits; /* not the events themselves but the waits that the scheduler's events show; NULL: no */
 	struct wait_result *waited; /* with waits, of the last recording: their sums; initialised */
 };
 

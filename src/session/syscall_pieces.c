@@ -31,7 +31,7 @@ enum {
 	EPOLL = sizeof(struct epoll_event),
 	POLL = sizeof(struct pollfd),
 	SOCKADDR = sizeof(struct sockaddr_un),
-	SOCKADDR_OUT = 28, /* sockaddr_in6: how long it is stands in memory as well */
+	SOCKADDR_OUT = 28, /* sockaddr_in6; its real length is in memory, too */
 	STAT = sizeof(struct stat),
 	RLIMIT = 16,
 };

@@ -69,7 +69,7 @@ int top_step(struct top *t) must_check;
 bool top_is_due(const struct top *t);
 /* What is shown becomes what is known now. fade: the older part weighs less afterwards. */
 int top_look(struct top *t, bool fade) must_check;
-/* Instead of top_look(), for who folds stacks: calls back for each one since the last time, when all have names, and forgets them. */
+/* In place of top_look(), to fold stacks: calls fn for each one since the last time, once all have names, and forgets them. */
 int top_stacks(struct top *t, int (*fn)(void *ctx, const struct profile_live_stack *s),
 	       void *ctx) must_check;
 /* "99 Hz cpu-clock" */

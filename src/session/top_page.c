@@ -14,7 +14,7 @@ enum {
 	NS_PER_MS = 1000000,
 	HOST_SIZE = 65,
 	ANSWER_BYTES =
-		1 << 20, /* about so much, then the page has to ask for more: a client that never reads holds no more */
+		1 << 20, /* about; for the rest the page asks again. Limits what a client that never reads can hold */
 	STEP_MS = 250,
 };
 

@@ -10,8 +10,8 @@
 
 enum wait_place {
 	PLACE_OTHER,
-	PLACE_COMMON, /* the scheduler's own, or a way into it: says nothing */
-	PLACE_IDLE, /* nobody is waited for: a timer, a connection, a signal */
+	PLACE_COMMON, /* the scheduler's own, or a way into it: not significant */
+	PLACE_IDLE, /* not a wait for another task: a timer, a connection, a signal */
 	PLACE_IDLE_IF_LONG, /* work, which comes at once where there is some */
 	PLACE_FUTEX, /* idle, if long, where the program calls it a condition */
 	PLACE_CONDITION,
@@ -95,7 +95,7 @@ static u64 mark_of(const struct shortening *s, u32 frame)
 	return f->mode == FRAME_MARK ? (u32)f->offset : 0;
 }
 
-/* The frame of a stack where its thread has nothing to do; FRAME_NONE: it is waiting for somebody. */
+/* The frame of a stack where its thread has nothing to do; FRAME_NONE: it is waiting for another task. */
 static u32 idle_at(const struct shortening *s, const u32 *row, u32 nr)
 {
 	u64 mark = mark_of(s, row[0]);

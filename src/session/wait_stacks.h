@@ -1,6 +1,6 @@
 /*
  * Stacks of waits (analysis/off_cpu) as flame graphs show them: the ways into the scheduler are left out, and where a thread waits for
- * something to do, its stack is one frame on [idle]. Sums of each thread tell how much of its time there is.
+ * something to do, its stack is one frame on [idle]. Sums per thread show how it spent its time.
  */
 #pragma once
 

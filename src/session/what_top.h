@@ -22,15 +22,15 @@ int what_top_read(struct what_top *t) must_check;
 size_t what_top_list(const struct what_top *t, struct what_process *to, size_t max);
 const struct series_process *what_top_process(const struct what_top *t);
 
-/* The same for a page: processes are read only while somebody asks for them. */
+/* The same for a page: processes are read only while a client asks for them. */
 struct what_watch {
 	const struct sysroot *root;
 	u64 delay_ns; /* between two readings */
-	struct what_top *top; /* NULL: nobody has asked yet, or for long */
+	struct what_top *top; /* NULL: not asked for yet, or not for a long time */
 	u64 asked_ns; /* CLOCK_MONOTONIC of the last time; 0: there was none */
 };
 
-/* Member "processes" of an object that is open: the busiest. Somebody has asked. */
+/* Member "processes" of an object that is open: the busiest. Counts as being asked for. */
 void what_watch_json(struct what_watch *w, struct json *j);
 /* Once an interval. 0 or negative errno. */
 int what_watch_read(struct what_watch *w) must_check;

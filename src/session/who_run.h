@@ -26,7 +26,7 @@ struct who_run_opts {
 	/* System calls of a process, printed until Ctrl-C, with the terminal as other programs have it. As profile(). */
 	int (*trace)(void *ctx, s32 pid, struct strbuf *why);
 	/*
-	 * Where the time of a process goes, for so many seconds: running, ready, blocked by stack, woken by whom. As profile(), into text; none: it
+	 * Where the time of a process goes, over that many seconds: running, ready, blocked by stack, woken by whom. As profile(), into text; none: it
 	 * was not switched to or away from.
 	 */
 	int (*waits)(void *ctx, s32 pid, unsigned seconds, struct strbuf *text, struct strbuf *why);

@@ -33,7 +33,7 @@ struct live_event {
 	u32 nr_members; /* on a leader */
 	bool group_read; /* the leader samples for all (:S) */
 	VEC(u64) ids;
-	bool whole_cpus; /* opened for these, whoever is recorded (live_opts.output) */
+	bool whole_cpus; /* opened for these, whatever is recorded (live_opts.output) */
 	bool tracking; /* not asked for: it only carries the records about tasks and maps */
 };
 
@@ -46,11 +46,11 @@ struct live_sink {
 };
 
 /*
- * Programs in the kernel that write into the rings: the event bpf-output is opened for whole CPUs then, whoever is recorded, and they are told
- * where they may write, and for whom. 0 or negative errno.
+ * Programs in the kernel that write into the rings: the event bpf-output is opened for whole CPUs then, whatever is recorded, and they are given
+ * the rings to write to, and the tasks to follow. 0 or negative errno.
  */
 struct live_output {
-	/* A thread that is recorded; until_exec: from its next exec on. Not called where everybody is. */
+	/* A thread that is recorded; until_exec: from its next exec on. Not called where all are. */
 	int (*add_target)(void *ctx, s32 tid, bool until_exec);
 	int (*add_cpu)(void *ctx, u32 cpu, int fd);
 	void *ctx;

@@ -71,7 +71,7 @@ struct perf_replay {
 	struct dict missed_at; /* place of a sample -> records lost before it, with time order */
 	struct stamps stamps; /* all samples in time order, when that was asked for */
 	bool stamps_sorted; /* the file has them in that order */
-	size_t stamps_after; /* so many at the end are later than what is wanted */
+	size_t stamps_after; /* how many at the end are later than the times that are wanted */
 	VEC(u8)
 	spool; /* ... of a compressed file: its records, decompressed; places after the file's end lead here */
 	size_t spool_mapped; /* they are in an unnamed file, mapped with this size; 0: in memory */

@@ -13,7 +13,7 @@
 
 enum { REPEAT_DEFAULT = 10, BREAKPOINTS_MAX = 64 };
 
-/* Nobody touches the word: a breakpoint that is hit would be another benchmark. */
+/* The word is never accessed: hitting the breakpoint would be another benchmark. */
 static int open_breakpoint(const u64 *word, bool disabled)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_BREAKPOINT,

@@ -295,7 +295,7 @@ static double ms(u64 ns)
 
 /* ---- wake ------------------------------------------------------------------------------------------------------- */
 
-/* Wakes so many at a time until all are awake: how many that were. */
+/* Wakes at_once at a time until all are awake. Returns how many were woken. */
 static u32 wake_all(struct sleepers *s, u32 at_once, u32 nr)
 {
 	u32 woken = 0;

@@ -66,7 +66,7 @@ void suite_team_enter(struct suite_member *m);
 void suite_team_wait_asleep(struct suite_team *t);
 void suite_team_join(struct suite_team *t);
 
-/* Lets the team run for so long: the time that it really was, in ns. */
+/* Lets the team run for that long. Returns the actual time in ns. */
 u64 suite_team_run(struct suite_team *t, u64 seconds);
 
 int suite_lock_memory(const struct suite_params *p, struct suite_run *r) must_check;

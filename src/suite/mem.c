@@ -140,7 +140,7 @@ static int parse_size(const char *text, u64 *ret)
 	return 0;
 }
 
-/* Two buffers must fit into the machine: the kernel would end us later, not refuse now. */
+/* Checked here, since the kernel would overcommit now and kill us later. */
 static int check_size(struct suite_run *r, const char *text, u64 *ret)
 {
 	u64 memory = (u64)sysconf(_SC_PHYS_PAGES) * (u64)sysconf(_SC_PAGESIZE);

@@ -1,6 +1,6 @@
 /*
- * sched messaging: groups of 20 senders and 20 receivers. Each sender sends so many messages of 100 bytes to each receiver of its group. All are
- * there and wait before the clock starts.
+ * sched messaging: groups of 20 senders and 20 receivers. Each sender sends `loops` messages of 100 bytes to each receiver of its group. All of
+ * them exist and wait before the clock starts.
  */
 #include "base/clock.h"
 #include "suite/impl.h"

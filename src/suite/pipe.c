@@ -1,4 +1,4 @@
-/* sched pipe: two tasks, each of which waits for the other's word; what an exchange costs is two switches. */
+/* sched pipe: two tasks, each of which waits for the other's write; an exchange costs two switches. */
 #include "base/clock.h"
 #include "suite/impl.h"
 

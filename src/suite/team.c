@@ -88,7 +88,7 @@ void suite_team_enter(struct suite_member *m)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* The kernel's own word; a thread that is gone counts as asleep. */
+/* From its state in /proc; a thread that is gone counts as asleep. */
 static bool is_asleep(pid_t tid)
 {
 	char path[64], text[256];

@@ -23,7 +23,7 @@
 struct html_timeline_opts {
 	const char *title;
 	s32 pid; /* what is shown first; 0: everything */
-	s32 family; /* the command's process: it and what it started come before all others; 0: nobody does */
+	s32 family; /* the command's process: it and what it started come before all others; 0: none */
 };
 
 int html_timeline(const struct timeline *t, const struct html_timeline_opts *o,

@@ -19,7 +19,7 @@ struct text_trace {
 	bool durations; /* a column for them */
 	bool colour;
 	bool zeros; /* arguments of 0, too */
-	/* What a descriptor stands for; NULL: not known. The function may be NULL. */
+	/* What a descriptor refers to; NULL: not known. The function may be NULL. */
 	const char *(*fd_name)(const void *ctx, s32 pid, s32 fd);
 	const void *fd_names;
 	struct strbuf args; /* scratch */

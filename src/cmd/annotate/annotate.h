@@ -13,7 +13,7 @@ int annotate_browse(struct app *app, const char *input, const struct symbol_opts
 
 struct annotate_given;
 struct annotate_opts;
-/* The same over what another run has counted, or counts while one looks. style: how code is written, and .symbols. */
+/* The same over what another run has counted, or is still counting. style: how code is written, and .symbols. */
 int annotate_browse_given(struct app *app, const struct annotate_given *given,
 			  const struct annotate_opts *style, const struct name_func *f, u32 event,
 			  struct strbuf *why) must_check;

@@ -484,7 +484,7 @@ static int parse_rest(struct app *app, struct inspect_opts *o, int *argc, char *
 
 static const struct command *const subs[];
 
-/* Without words: where somebody sits. */
+/* Without arguments, and only for an interactive user. */
 static bool wants_prompt(struct app *app, const struct inspect_opts *o)
 {
 	return term_is_tty(STDIN_FILENO) && term_is_tty(STDOUT_FILENO) && !o->probed &&

@@ -4,7 +4,7 @@
  *
  *	COMMAND                 as after `sonde inspect`
  *	COMMAND | PROGRAM       both, and > FILE, >> FILE: what follows is the shell's, as it was typed
- *	set [TASK]              whom bt, files, vm ... and $current mean
+ *	set [TASK]              the task that bt, files, vm ... and $current refer to
  *	help [COMMAND], q, !PROGRAM
  */
 #include "cmd/inspect/prompt.h"
@@ -33,7 +33,7 @@ struct prompt {
 	bool failed; /* a command of a script did */
 };
 
-/* What commands find that run in a child of a prompt. Set before it is forked, for good. */
+/* For commands that run in a child of the prompt: the open kernel. Set once, before the first fork. */
 static const struct inspect *prompted;
 
 const struct inspect *inspect_prompted(void)
@@ -46,7 +46,7 @@ static const char *const own_words[] = { "exit", "help", "q", "quit", "set" };
 /* ---- words ----------------------------------------------------------------------------------------------------------------- */
 
 /*
- * Where the shell's part of a line begins: at a |, or a > that is no part of -> or >=, outside of quotes and brackets. An expression
+ * Where the shell's part of a line begins: at a |, or a > that is not part of -> or >=, outside of quotes and brackets. An expression
  * that has them is written in parentheses. NULL: there is none.
  */
 static char *find_shell_part(char *line)
@@ -180,7 +180,7 @@ static int run_words(struct prompt *p, int argc, char **words, const char *shell
 	return err ? err : status;
 }
 
-/* What was typed may run a program, unless we have more rights than who typed it. */
+/* A typed line may run a program, unless sonde has more privileges than the user. */
 static bool may_run_shell(struct prompt *p)
 {
 	if (!getauxval(AT_SECURE))
@@ -429,7 +429,7 @@ static int complete(void *ctx, const char *line, size_t len, size_t start, struc
 		offer_commands(p, &c);
 	else if (tag)
 		offer_types(p, TYPES, &c);
-	/* Thousands of names for no letter help nobody, nor symbols that begin as a command does. */
+	/* Not for an empty word, which has thousands of candidates, nor where a command matches. */
 	if (c.len && !c.nr && !tag && !(start && line[start - 1] == '.'))
 		offer_symbols(p, &c);
 	if (same(before, before_len, "whatis") && c.len)
@@ -488,7 +488,7 @@ static int open_kernel(struct inspect *i)
 		err = btf_index(b);
 	if (!err)
 		(void)kspace_try_syms(&i->k);
-	/* Whom commands mean is us, not the child that runs them. */
+	/* The default task is this process, not the child that runs the command. */
 	if (!err)
 		err = kspace_current(&i->k, &i->k.context);
 	return err;

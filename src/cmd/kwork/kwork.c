@@ -1,4 +1,4 @@
-/* `sonde kwork`: interrupts, softirqs and work queues: how long they run, and how long they were due before. */
+/* `sonde kwork`: interrupts, softirqs and work queues: how long they run, and how long they were pending before. */
 #include "base/json.h"
 #include "cmd/app/choose_opts.h"
 #include "cmd/app/commands.h"

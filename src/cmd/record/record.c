@@ -425,7 +425,7 @@ static int record(struct record_session *s, int argc, char **argv)
 	if (err)
 		return app_fail(app, err);
 	err = record_build_live(s, argc ? argv[0] : NULL, &ro);
-	/* An event that is not there is wrong usage to perf. */
+	/* perf treats an unknown event as a usage error. */
 	bool usage = err == -EINVAL || (err == -ENOENT && app->dialect->missing_event_is_usage);
 	if (err)
 		return usage ? app_usage_said(app) : app_fail(app, err);

@@ -33,7 +33,7 @@ void record_say_result(struct record_session *s, bool failed);
 int record_folder_create(struct record_session *s, struct recorder_opts *ro) must_check;
 void record_folder_remove(struct record_session *s);
 
-/* -r: when the command is made and before our threads are, which are like us. 0, or -EPERM with a diag. */
+/* -r: after the command is forked, and before our threads are created, which inherit the priority. 0, or -EPERM with a diag. */
 int record_realtime(struct record_session *s) must_check;
 
 /* For the option rows. */

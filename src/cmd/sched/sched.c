@@ -109,7 +109,7 @@ static int run_words(struct app *app, const struct command *cmd, const struct sc
 	return status;
 }
 
-/* Of perf's verbs, those that we do not have, and what answers the question behind them. */
+/* perf's verbs that sonde lacks, and what to use instead. */
 static const struct {
 	const char *verb, *what, *instead;
 } refused[] = {

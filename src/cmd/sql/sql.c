@@ -328,25 +328,25 @@ const struct command command_sql = {
 	.group = "Why",
 	.summary = "query a recording with SQL",
 	.usage = "[OPTIONS] FILE STATEMENT... | --list | --schema [FILE]",
-	.about =
-		"Samples, events with their fields, what threads did, system calls, tasks and "
-		"call "
-		"stacks of a perf.data or trace.dat are tables. They are read while a statement "
-		"runs; nothing is copied or stored. A condition on time_ns or on event lets all "
-		"other samples be skipped. Statements can only select.\nTwo tables of samples are "
-		"joined by reading one again for each row of the other; put one first: with w as "
-		"materialized (select ... from sched_waking) select ... from w join ...\nTimes are "
-		"nanoseconds, durations too; addresses are signed, as all integers in sqlite: "
-		"printf('%x', ip).\n\nTables (sonde sql --schema lists their columns):\n"
-		" samples    every sample of the recording, of all events\n"
-		" events     samples of tracepoints\n"
-		" EVENT      one tracepoint, with its fields: sched_switch, "
-		"\"sched:sched_switch\"\n"
-		" intervals  what each thread did: running, ready, blocked, and who woke it\n"
-		" syscalls   system calls that ended, with their time and result\n"
-		" tasks      threads with samples\n"
-		" stacks     the functions of each call stack\n"
-		" recording  what the recording says about itself",
+	.about = "Samples, events with their fields, what threads did, system calls, tasks and "
+		 "call "
+		 "stacks of a perf.data or trace.dat are tables. They are read while a statement "
+		 "runs; nothing is copied or stored. A condition on time_ns or on event lets all "
+		 "other samples be skipped. Statements can only select.\nTwo tables of samples are "
+		 "joined by reading one again for each row of the other; materialize one first: "
+		 "with w as materialized (select ... from sched_waking) select ... from w join "
+		 "...\nTimes are "
+		 "nanoseconds, durations too; addresses are signed, as all integers in sqlite: "
+		 "printf('%x', ip).\n\nTables (sonde sql --schema lists their columns):\n"
+		 " samples    every sample of the recording, of all events\n"
+		 " events     samples of tracepoints\n"
+		 " EVENT      one tracepoint, with its fields: sched_switch, "
+		 "\"sched:sched_switch\"\n"
+		 " intervals  what each thread did: running, ready, blocked, and who woke it\n"
+		 " syscalls   system calls that ended, with their time and result\n"
+		 " tasks      threads with samples\n"
+		 " stacks     the functions of each call stack\n"
+		 " recording  what the recording says about itself",
 	.examples = examples,
 	.opts = rows,
 	.opts_size = sizeof(struct sql_verb_opts),

@@ -14,7 +14,7 @@ struct timeline_draw {
 	const char *title; /* NULL: what was recorded */
 	const char *path; /* of the recording; NULL: it was made for this */
 	s32 pid; /* what the page shows first; 0: everything */
-	s32 family; /* the command's process: it and what it started come first; 0: nobody does */
+	s32 family; /* the command's process: it and what it started come first; 0: none */
 };
 
 /* Writes the page, or with --json the data; a line on standard error says what. 0 or negative errno. */

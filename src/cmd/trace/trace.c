@@ -169,7 +169,7 @@ static int add_target(void *ctx, s32 tid, bool until_exec)
 	struct trace_job *j = ctx;
 	char path[64];
 	(void)snprintf(path, sizeof(path), "proc/%d/task/%d", tid, tid);
-	/* Before anything is seen of it; the thread that reads the rings has nothing to read so far. */
+	/* Before its first event: the thread that reads the rings has nothing to read yet. */
 	int err = sysroot_exists(&j->root, path) ? call_trace_add_process(&j->trace, &j->root, tid)
 						 : 0;
 	return err ? err : capture_add_task(&j->capture, tid, until_exec);
@@ -187,7 +187,7 @@ static s64 number_of(struct trace_job *j, const char *name)
 	return syscall_table_find(j->table, name, &nr) ? (s64)nr : -1;
 }
 
-/* Programs in the kernel instead of raw_syscalls, where they may be had. What is missing is said once, and all goes on without. */
+/* BPF programs in place of raw_syscalls, if they can be loaded. Otherwise one note gives the reason, and tracing continues without. */
 static int open_capture(struct trace_job *j)
 {
 	struct trace_opts *o = j->o;

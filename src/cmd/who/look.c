@@ -4,7 +4,7 @@
  *	trace -p PID                                          on the terminal
  *	sched record -g -o - -- sleep N | sched why -p PID    their text into memory
  *
- * Ctrl-C is for those that collect; we, and whoever reads them, go on to the end.
+ * Ctrl-C ends the collecting commands; sonde, and the commands that read from them, run to the end.
  */
 #include "cmd/who/look.h"
 
@@ -89,7 +89,7 @@ static void read_back(int fd, struct strbuf *to)
 		strbuf_commit(to, (size_t)n);
 }
 
-/* "sonde trace: no process 12" and hints: the first line, without who says it. */
+/* "sonde trace: no process 12" and hints: the first line, without its prefix. */
 static void first_reason(int fd, struct strbuf *why)
 {
 	struct strbuf text;
@@ -110,7 +110,7 @@ struct calm {
 	struct sigaction interrupt, quit;
 };
 
-/* Ctrl-C is for others meanwhile. */
+/* Ctrl-C is for the commands meanwhile. */
 static void ignore_keys(struct calm *c)
 {
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };

@@ -1,4 +1,4 @@
-/* What a row of `who` leads to that other commands do: they run beside us, as the same program. */
+/* Actions on a row of `who` that are other commands of sonde, run as child processes. */
 #pragma once
 
 #include "base/strbuf.h"
