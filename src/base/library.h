@@ -1,6 +1,6 @@
 /*
- * Libraries that are loaded when something first needs them, so that a start of the program, and a machine without them, does not pay for
- * what few commands use.
+ * Libraries that are loaded when something first needs them, so that neither start-up nor a machine without them pays for what few
+ * commands use.
  */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* BPF instructions by hand, for the small programs that no compiler makes. */
+/* BPF instructions by hand, for the small programs that are not compiled. */
 #pragma once
 
 #include <linux/bpf.h>

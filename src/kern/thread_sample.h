@@ -1,5 +1,5 @@
 /*
- * Where a thread that runs is in the kernel: one sample of its CPU clock, with the kernel's call chain and, of the same moment, the registers
+ * Where a running thread is in the kernel: one sample of its CPU clock, with the kernel's call chain and, at the same moment, the registers
  * and the stack of its program. The thread is not stopped for it.
  */
 #pragma once

@@ -48,7 +48,7 @@ enum frame_mark {
 	MARK_WOKEN_BY_IRQ,
 	MARK_WOKEN_BY, /* by a thread: its name is in the upper half of the offset */
 };
-/* Whether it says that frames are missing that should be there. */
+/* Whether it marks frames that should be there but are missing. */
 static inline bool mark_is_cut(u64 mark)
 {
 	return mark == MARK_TRUNCATED || mark == MARK_DEFERRED || mark == MARK_CORRUPT;

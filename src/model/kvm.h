@@ -15,6 +15,6 @@ struct kvm_row {
 
 struct kvm_totals {
 	u64 nr, total_ns;
-	u64 nr_events; /* of kvm, whatever became of them */
-	u64 nr_open; /* that the recording does not see the end of */
+	u64 nr_events; /* kvm events, used or not */
+	u64 nr_open; /* whose end is not in the recording */
 };

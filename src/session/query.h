@@ -6,7 +6,7 @@
  *	select ... from sched_switch where time_ns > 5   ─► sqlite ─► query_tables: which times, which event, which columns
  *	                                                                └─► query_feed: one pass over a source, only that decoded
  *
- * Statements only read: there is no way to files, other databases, extensions or a second statement's tables.
+ * Statements only read: they cannot reach files, other databases, extensions or another statement's tables.
  *
  * (session/sql_rows answers the questions about two events that tracefs' histograms take; it has nothing to do with this.)
  */

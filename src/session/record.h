@@ -45,7 +45,7 @@ struct record_opts {
 	s8 inherit; /* 1, -1: no; 0: not said */
 	bool per_thread, one_group;
 	bool off_cpu; /* also the scheduler's events, of the whole system */
-	bool wide; /* the whole system is recorded: processes that are named only say for how long */
+	bool wide; /* the whole system is recorded: target processes only determine for how long */
 	bool code_page_size, data_page_size, phys_data, transaction;
 	bool user_chains, kernel_chains;
 	bool dry_run;

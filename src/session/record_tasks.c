@@ -1,4 +1,4 @@
-/* Recordings of the whole system for the sake of some tasks: of what others do to them, and as long as they live. */
+/* Recordings of the whole system on behalf of some tasks: what others do to them, for as long as they live. */
 #include "session/record.h"
 
 #include <errno.h>

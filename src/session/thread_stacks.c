@@ -250,8 +250,8 @@ static int push_kernel(struct taker *t, struct thread_stack *th, const u64 *addr
 }
 
 /*
- * A thread that runs has no kernel stack to be read: a sample has it, with the program of the same moment. 1: this is its stack; 0: it was in its
- * program, or cannot be sampled.
+ * The kernel stack of a running thread cannot be read: a sample has it, along with the registers and stack of the program. 1: this is its
+ * stack; 0: it was in its program, or cannot be sampled.
  */
 static int sample_kernel(struct taker *t, struct thread_stack *th)
 {

@@ -1,4 +1,4 @@
-/* internals synthesize|kallsyms-parse|evlist-open-close: steps of our own that recording and reporting begin with. */
+/* internals synthesize|kallsyms-parse|evlist-open-close: steps that recording and reporting begin with in sonde. */
 #include "base/clock.h"
 #include "kern/kallsyms.h"
 #include "kern/sysroot.h"

@@ -1,4 +1,4 @@
-/* mem memcpy|memset: how fast memory is copied and filled, by the C library and by ways of our own that need no choice of instructions. */
+/* mem memcpy|memset: how fast memory is copied and filled, by the C library and by sonde's own functions, which need no choice of instructions. */
 #include "base/clock.h"
 #include "suite/impl.h"
 

@@ -1,5 +1,5 @@
 /*
- * The benchmarks of `sonde bench`, as perf has them: what the machine needs for system calls, switches, copies, futexes. A benchmark
+ * The benchmarks of `sonde bench`, as perf has them: what system calls, switches, copies and futexes cost on this machine. A benchmark
  * sets up everything first, warms up where caches matter, then times a loop that neither allocates nor prints. Times are of
  * CLOCK_MONOTONIC. Processes and threads that it starts are gone when it returns; if we are killed, the kernel kills the processes.
  */

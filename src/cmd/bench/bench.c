@@ -1,4 +1,4 @@
-/* `sonde bench`: what the machine needs for system calls, switches, copies, locks, and what instruments cost on it. A suite is a command of its own. */
+/* `sonde bench`: what system calls, switches, copies, locks and instrumentation cost on this machine. A suite is a command of its own. */
 #include "cmd/app/commands.h"
 #include "cmd/bench/suites.h"
 

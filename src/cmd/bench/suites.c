@@ -203,7 +203,7 @@ static const struct opt wake_rows[] = {
 };
 static const struct opt wake_parallel_rows[] = {
 	THREADS_ROW,
-	OPT_UINT('w', "nwakers", T, p.nr_wakers, "N", "Threads that wake others (as many as wait)"),
+	OPT_UINT('w', "nwakers", T, p.nr_wakers, "N", "Threads that wake others (one per waiting thread)"),
 	FUTEX_ROWS,
 	COMMON_ROWS,
 };

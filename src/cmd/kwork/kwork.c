@@ -411,7 +411,7 @@ static const struct command command_kwork_report = {
 
 static const struct command command_kwork_latency = {
 	.name = "latency",
-	.summary = "delay between being due and running, by work and CPU",
+	.summary = "delay between becoming pending and running, by work and CPU",
 	.usage = "[OPTIONS] [FILE]",
 	.about = "The delay goes from the first time that a softirq was raised, or a work item "
 		 "activated, to its start. Interrupts have none: no event shows when they were "
