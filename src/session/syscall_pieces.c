@@ -119,9 +119,9 @@ static const struct piece_row *find_row(const struct syscall *call, const struct
 
 static u8 index_of(const struct syscall *call, const char *name)
 {
-	for (u8 i = 0; i < call->nr_args; i++)
+	for (u32 i = 0; i < call->nr_args; i++)
 		if (!strcmp(call->args[i].name, name))
-			return i;
+			return (u8)i;
 	return SYSCALL_ARGS;
 }
 
@@ -150,10 +150,10 @@ void syscall_pieces_add(struct syscall *call, u32 buffer_bytes)
 					       .how = SYSCALL_PIECE_STRING,
 					       .when = SYSCALL_AT_ENTER,
 					       .max = CAPTURE_PIECE_MAX };
-	for (u8 i = 0; i < call->nr_args; i++) {
+	for (u32 i = 0; i < call->nr_args; i++) {
 		const struct syscall_arg *a = &call->args[i];
 		const struct piece_row *r = a->kind == SYSCALL_PATH ? &path : find_row(call, a);
 		if (r && (a->kind == SYSCALL_POINTER || a->kind == SYSCALL_PATH))
-			add_piece(call, i, r, buffer_bytes);
+			add_piece(call, (u8)i, r, buffer_bytes);
 	}
 }
