@@ -167,6 +167,11 @@ static int run_words(struct prompt *p, int argc, char **words, const char *shell
 		as_before(p);
 		if (shell_part && dup2(fds[1], STDOUT_FILENO) < 0)
 			_exit(APP_FAILED);
+		/* Nothing is executed here that would close them: whoever has the end to read never learns that nobody else does. */
+		if (shell_part) {
+			(void)close(fds[0]);
+			(void)close(fds[1]);
+		}
 		run_command(p, argc, words);
 	}
 	int err = pid < 0 || shell < 0 ? -errno : 0;
