@@ -13,6 +13,7 @@
 #include "base/printable.h"
 #include "cmd/app/commands.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -346,9 +347,19 @@ struct candidates {
 	u32 nr;
 };
 
+/* Names of a dump are whatever its author wrote: what a terminal or the shell would obey is not typed for anybody. */
+static bool may_be_typed(const char *name, size_t len)
+{
+	for (size_t n = 0; n < len; n++)
+		if (!isalnum((unsigned char)name[n]) && !strchr("_.$@", name[n]))
+			return false;
+	return true;
+}
+
 static void offer(struct candidates *c, const char *name, size_t len)
 {
-	if (len < c->len || memcmp(name, c->word, c->len) || c->nr >= CANDIDATES_MAX)
+	if (len < c->len || memcmp(name, c->word, c->len) || c->nr >= CANDIDATES_MAX ||
+	    !may_be_typed(name, len))
 		return;
 	c->nr++;
 	strbuf_add(c->to, name, len);
