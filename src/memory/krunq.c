@@ -68,6 +68,7 @@ struct queue_walk {
 	krunq_fn fn;
 	void *ctx;
 	u64 nr;
+	u32 nr_groups;
 	unsigned depth;
 	struct walk_result *ret;
 	bool enough;
@@ -111,9 +112,11 @@ static int fair_tree(struct queue_walk *w, u64 root)
 	const struct walk_tree tree = { .kind = WALK_RBTREE,
 					.root = root,
 					.offset = w->r->at.run_node };
-	if (w->depth == GROUPS_DEEP) {
+	/* Groups of a damaged dump that hold each other, and no task, would be walked for ever. */
+	w->enough |= w->nr_groups++ == TASKS_MAX;
+	if (w->depth == GROUPS_DEEP || w->enough) {
 		w->ret->end = WALK_DEEP;
-		return 0;
+		return w->enough;
 	}
 	w->depth++;
 	int rc = walk_tree(w->r->k, &tree, each_entity, w, &part);
