@@ -229,12 +229,16 @@ static const char *register_name(const struct locals_maker *m, u32 reg)
 	return name && *name == '%' ? name + 1 : name;
 }
 
-/* Memory of the caller, which is there before the function has run. */
+/*
+ * Memory of the caller, which is there before the function has run. From the stack pointer: clang counts from a frame pointer that the
+ * function sets later, and that is the caller's until then.
+ */
 static bool is_of_caller(const struct dw_place *at, const struct locals_maker *m)
 {
-	s64 frame = m->p->info->image.machine == EM_X86_64 ? 8 : 0;
+	enum { X86_64_SP = 7, ARM64_SP = 31 };
+	bool x86 = m->p->info->image.machine == EM_X86_64;
 	return at->kind == DWPLACE_MEM && at->base == DWBASE_REG && !at->nr_derefs &&
-	       at->add >= frame;
+	       at->reg == (x86 ? X86_64_SP : ARM64_SP) && at->add >= (x86 ? 8 : 0);
 }
 
 static bool find_place(struct locals_maker *m, const struct probe_var_die *v,
