@@ -238,13 +238,14 @@ static struct value lower_local(struct lower *l, const struct program_field *f)
 	const struct program_local *v = &l->probe->locals[f->offset];
 	bool kernel = l->probe->provider == PROGRAM_KPROBE;
 	int r = ir_reg(l->ir);
+	bool in_memory = v->place == PROGRAM_LOCAL_MEMORY;
 	if (!v->reg)
-		ir_imm(l->ir, r, v->add);
+		ir_imm(l->ir, r, in_memory ? 0 : v->add); /* read_field() adds it */
 	else if (!lower_probe_register(l, v->reg, r))
 		return value_imm(0);
 	for (u32 i = 0; i < v->nr_derefs; i++)
 		r = lower_read(l, r, (s32)v->derefs[i], &type_u64, kernel);
-	if (v->place == PROGRAM_LOCAL_MEMORY)
+	if (in_memory)
 		return read_field(l, (struct value){ .kind = VALUE_ADDR, .reg = r },
 				  &(struct program_field){ .type = f->type, .offset = v->add });
 	if (v->reg && v->add)
