@@ -300,7 +300,9 @@ static u32 wake_all(struct sleepers *s, u32 at_once, u32 nr)
 {
 	u32 woken = 0;
 	while (woken < nr) {
-		long ret = futex(&s->from, FUTEX_WAKE | s->flag, at_once, NULL, NULL, 0);
+		/* Not those that another waker is to wake: it would wait for them for ever. */
+		u32 most = min(at_once, nr - woken);
+		long ret = futex(&s->from, FUTEX_WAKE | s->flag, most, NULL, NULL, 0);
 		woken += ret > 0 ? (u32)ret : 0;
 	}
 	return woken;
