@@ -230,7 +230,8 @@ static int look_lines_of(struct kernel_search *k, const struct kallsyms_text *t,
 		line = line ? line + 1 : t->data;
 		if (!eol)
 			break;
-		if (parse_kernel_line(line, eol, &l) && l.name == at)
+		/* A name such as "add" is in the line's address first: the whole line is compared. */
+		if (parse_kernel_line(line, eol, &l))
 			err = look_line(k, &l);
 		at = eol + 1;
 	}
