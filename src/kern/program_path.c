@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { CACHE_HEAD = 48, FLAGS_ARCH = 0xff00, FLAGS_X86_64 = 0x0300, FLAGS_ARM64 = 0x0a00 };
@@ -108,6 +109,12 @@ static bool in_directories(const char *name, const char *root, struct strbuf *to
 	return false;
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 /* "ADDRESSES r-xp OFFSET DEV INODE   PATH" */
 bool program_path_mapped(const char *name, s32 pid, const char *root, struct strbuf *to)
 {
@@ -135,7 +142,7 @@ bool program_path_mapped(const char *name, s32 pid, const char *root, struct str
 				!str_path(full, sizeof(full), "/proc/%d/root%s", pid, real) &&
 				!access(full, R_OK);
 			if (found)
-				strbuf_str(to, access(real, R_OK) ? full : real);
+				strbuf_str(to, is_same_file(real, full) ? real : full);
 		}
 		at += len + (at[len] == '\n');
 	}
