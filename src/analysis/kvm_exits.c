@@ -15,7 +15,8 @@ enum {
 	MMIO_READ = 1,
 	MMIO_WRITE = 2,
 	VMX_REASON_MASK = 0xffff,
-	NAMED_MAX = 4096
+	NAMED_MAX = 4096,
+	NAME_MAX_BYTES = 64
 };
 
 enum kvm_step {
@@ -110,7 +111,9 @@ static const char *reason_name(struct kvm_exits *k, const char *format, u32 set,
 		after += strspn(after, " ,");
 		if (*after != '"' || n != reason)
 			continue;
-		return arena_strndup(&k->arena, after + 1, strcspn(after + 1, "\""));
+		/* An exit that never ends is named once more each time: a name is not a megabyte. */
+		size_t len = strcspn(after + 1, "\"");
+		return arena_strndup(&k->arena, after + 1, min(len, (size_t)NAME_MAX_BYTES));
 	}
 	return NULL;
 }
