@@ -1,6 +1,10 @@
 #include "view/text_kvm.h"
 
+#include "base/printable.h"
+
 #include <math.h>
+
+enum { NAME_WIDTH = 20 };
 
 double text_kvm_error(const struct kvm_row *r)
 {
@@ -38,8 +42,9 @@ static void add_row(const struct kvm_row *r, const struct kvm_totals *t, enum kv
 	struct strbuf name;
 	strbuf_init(&name);
 	text_kvm_name(r, kind, &name);
-	strbuf_printf(to, "%20s %10llu %8.2f%% %8.2f%% %9.2fus %9.2fus %9.2fus ( +-%7.2f%% )\n",
-		      strbuf_cstr(&name), (unsigned long long)r->nr, percent(r->nr, t->nr),
+	printable_right(to, strbuf_cstr(&name), NAME_WIDTH);
+	strbuf_printf(to, " %10llu %8.2f%% %8.2f%% %9.2fus %9.2fus %9.2fus ( +-%7.2f%% )\n",
+		      (unsigned long long)r->nr, percent(r->nr, t->nr),
 		      percent(r->total_ns, t->total_ns), us((double)r->min_ns),
 		      us((double)r->max_ns), us(r->mean_ns), text_kvm_error(r));
 	strbuf_done(&name);

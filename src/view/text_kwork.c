@@ -1,5 +1,7 @@
 #include "view/text_kwork.h"
 
+#include "base/printable.h"
+
 #include <stdio.h>
 
 enum { NAME_WIDTH = 30, RULE = 128, TIME_WIDTH = 17 };
@@ -26,10 +28,14 @@ void text_kwork_name(const struct kwork_row *r, struct strbuf *to)
 /* perf's are cut so that a blank follows. */
 static void add_name(const struct kwork_row *r, struct strbuf *to)
 {
-	struct strbuf name;
+	struct strbuf name, shown;
 	strbuf_init(&name);
+	strbuf_init(&shown);
+	shown.screen = to->screen;
 	text_kwork_name(r, &name);
-	strbuf_printf(to, "%-*.*s", NAME_WIDTH, NAME_WIDTH - 1, strbuf_cstr(&name));
+	printable_name(&shown, strbuf_cstr(&name));
+	strbuf_printf(to, "%-*.*s", NAME_WIDTH, NAME_WIDTH - 1, strbuf_cstr(&shown));
+	strbuf_done(&shown);
 	strbuf_done(&name);
 }
 
