@@ -148,7 +148,7 @@ int search_run(struct kspace *k, const struct memory_search *s, search_fn fn, vo
 /* ---- all memory ------------------------------------------------------------------------------------------------------------ */
 
 /* "100000000-63fffffff : System RAM"; lines of what is inside of it have a margin. */
-static int each_line(const char *text, u64 distance, search_range_fn fn, void *ctx)
+static int each_line(const char *text, u64 distance, search_range_fn fn, void *ctx, bool *any)
 {
 	int rc = 0;
 	for (const char *line = text; !rc && *line;
@@ -158,8 +158,10 @@ static int each_line(const char *text, u64 distance, search_range_fn fn, void *c
 		if (*line == ' ' || *end != '-')
 			continue;
 		u64 last = strtoull(end + 1, &end, 16);
-		if (!strncmp(end, " : System RAM", strlen(" : System RAM")) && last > first)
-			rc = fn(ctx, distance + first, distance + last + 1);
+		if (strncmp(end, " : System RAM", strlen(" : System RAM")) || last <= first)
+			continue;
+		*any = true;
+		rc = fn(ctx, distance + first, distance + last + 1);
 	}
 	return rc;
 }
@@ -192,9 +194,14 @@ int search_memory(struct kspace *k, search_range_fn fn, void *ctx)
 	if (err)
 		return err;
 	strbuf_init(&text);
+	bool any = false;
 	err = sysroot_read(&r, "proc/iomem", &text);
 	if (err >= 0)
-		err = each_line(strbuf_cstr(&text), k->linear_start, fn, ctx);
+		err = each_line(strbuf_cstr(&text), k->linear_start, fn, ctx, &any);
+	/* Without CAP_SYS_ADMIN all addresses in it are 0. */
+	if (err >= 0 && !any)
+		err = diag_error(k->diag, -EPERM,
+				 "/proc/iomem does not show where this machine's memory is");
 	strbuf_done(&text);
 	sysroot_close(&r);
 	return err;
