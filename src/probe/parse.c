@@ -78,7 +78,7 @@ static int next_word(struct probe_parse *p, u32 *at, struct word *w)
 		return -ENOMEM;
 	bool is_text = false; /* \"abc": the kernel's, with its quotes */
 	for (char quote = 0; t[i] && (quote || !isspace((u8)t[i])); i++) {
-		is_text |= t[i] == '"' && n && chars[n - 1] == '\\' && !plain[n - 1];
+		is_text |= !quote && t[i] == '"' && n && chars[n - 1] == '\\' && !plain[n - 1];
 		if (!is_text && (quote ? t[i] == quote : t[i] == '\'' || t[i] == '"')) {
 			quote = quote ? 0 : t[i];
 			if (quote && !strchr(t + i + 1, quote))
