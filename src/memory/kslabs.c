@@ -291,7 +291,7 @@ static bool is_free(const struct kslabs *s, const struct kslab_object *o, u32 nr
 	u64 at;
 	if (read_u64(s, o->slab + s->at.freelist, &at))
 		return false;
-	for (u32 n = 0; at && n < nr; n++) {
+	for (u32 n = 0; at && n < min(nr, (u32)OBJECTS_MAX); n++) {
 		u64 stored;
 		if (at == o->start)
 			return true;
