@@ -153,7 +153,8 @@ bool program_path_mapped(const char *name, s32 pid, const char *root, struct str
 static bool is_here(const char *name, struct strbuf *to)
 {
 	char real[PATH_MAX];
-	if (access(name, R_OK) || !realpath(name, real))
+	struct stat st;
+	if (access(name, R_OK) || stat(name, &st) || !S_ISREG(st.st_mode) || !realpath(name, real))
 		return false;
 	strbuf_str(to, real);
 	return true;
