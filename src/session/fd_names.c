@@ -12,7 +12,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { SIN6_LEN_MIN = 24 };
+enum {
+	SIN6_LEN_MIN = 24,
+	NAME_LEN_MAX = 8192, /* openat() below openat() below ... would go on without end */
+};
 
 enum effect {
 	EFFECT_NONE,
@@ -222,13 +225,14 @@ static int open_path(struct fd_names *f, const struct syscall_thread *c, u32 arg
 	const char *base = fd_names_get(f, c->pid, dir);
 	char *whole = NULL;
 	s32 fd = (s32)c->ret;
-	drop(f, c->pid, fd);
-	if (!path || !memchr(path, 0, len))
-		return 0;
-	if (*path == '/' || dir == AT_FDCWD)
+	bool known = path && memchr(path, 0, len);
+	if (known && (*path == '/' || dir == AT_FDCWD))
 		return fd_names_put(f, c->pid, fd, path, cloexec);
-	if (!base)
+	if (!known || !base || strlen(base) + strlen(path) >= NAME_LEN_MAX) {
+		drop(f, c->pid, fd);
 		return 0;
+	}
+	/* Before the old name goes: records that contradict each other may say that it is the directory's. */
 	if (asprintf(&whole, *path ? "%s/%s" : "%s%s", base, path) < 0)
 		return -ENOMEM;
 	int err = fd_names_put(f, c->pid, fd, whole, cloexec);
