@@ -365,6 +365,16 @@ static int on_interval(void *ctx, const struct thread_interval *i)
 
 static const struct thread_states_ops states_ops = { .interval = on_interval };
 
+/* The stack of a sample; of one without a stack, its place alone. */
+static s64 sample_chain(struct off_cpu *o, const struct sample *s)
+{
+	if (s->chain || !s->leaf)
+		return s->chain;
+	u64 key = key_of(o, (const u64[]){ s->leaf, ~0ull }, 2);
+	u32 have = chain_table_find(o->chains, key);
+	return have ? have : chain_table_put(o->chains, key, &s->leaf, 1);
+}
+
 /* A sample of the CPU: it stands for all that its thread ran since the last one. */
 static int on_clock(struct off_cpu *o, const struct sample *s)
 {
@@ -377,15 +387,10 @@ static int on_clock(struct off_cpu *o, const struct sample *s)
 	u64 since_ns = max(st->since_ns, t->sampled_until_ns), ns = t->unsampled_ns;
 	if ((!st->known || st->state == THREAD_RUNNING) && s->time_ns > since_ns)
 		ns += s->time_ns - since_ns;
-	u32 chain = s->chain;
-	s64 whole =
-		chain || !s->leaf
-			? 0
-			: chain_table_put(o->chains, key_of(o, (const u64[]){ s->leaf, ~0ull }, 2),
-					  &s->leaf, 1);
+	s64 whole = sample_chain(o, s);
 	if (whole < 0)
 		return (int)whole;
-	whole = wait_chain(o, MARK_RUNNING, chain ? chain : (u32)whole, MARK_NO_STACK, NULL, 0);
+	whole = wait_chain(o, MARK_RUNNING, (u32)whole, MARK_NO_STACK, NULL, 0);
 	if (whole < 0)
 		return (int)whole;
 	t->last_chain = (u32)whole;
