@@ -201,9 +201,9 @@ int top_window_add(struct top_window *w, const struct top_naming *n,
 	int err = go_down(&d, frame_at(w, event ? event : "", "", TOP_KIND_EVENT));
 	if (!err && s->comm != PROFILE_LIVE_NO_COMM)
 		err = go_down(&d, command_frame(w, n, s->comm));
-	d.cut |= nr > DEPTH_MAX && !err;
-	for (u32 i = 0; i < min(nr, (u32)DEPTH_MAX) && !err && !(d.cut && i); i++)
+	for (u32 i = 0; i < min(nr, (u32)DEPTH_MAX) && !err && !d.cut; i++)
 		err = go_down_frame(&d, n, row[i], i + 1 < nr);
+	d.cut |= nr > DEPTH_MAX;
 	if (err)
 		return err;
 	d.to->nodes.at[d.node].self += s->period;
