@@ -194,13 +194,15 @@ static int open_capture(struct trace_job *j)
 	struct record_opts *r = &o->record;
 	if (o->no_strings || o->input || r->cgroups)
 		return 0;
+	/* As the rings are opened: -C is all tasks there, and tasks that are named go before -a. */
+	bool tasks = r->pids || r->tids || r->user;
 	syscall_table_copy(j->table, (u32)min(o->string_limit, (u64)CAPTURE_PIECE_MAX));
 	int err = sysroot_open(&j->root, NULL);
 	if (err)
 		return err;
 	err = capture_open(&j->capture, &j->root,
 			   &(struct capture_opts){
-				   .everybody = r->all,
+				   .everybody = !tasks && (r->all || r->cpus),
 				   .children = r->inherit >= 0,
 				   .execs = { number_of(j, "execve"), number_of(j, "execveat") } },
 			   &j->app->diag);
