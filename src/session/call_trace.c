@@ -72,6 +72,7 @@ static int forget(struct call_trace_impl *t, u32 at)
 	if (!slot)
 		return -ENOMEM;
 	free_data(t, &t->threads.at[at].data);
+	t->threads.at[at].inside = false; /* it is no parent any more */
 	*slot = at;
 	(void)dict_remove(&t->index, (u32)t->threads.at[at].tid);
 	if (t->current == at)
@@ -342,10 +343,11 @@ static s32 find_parent(const struct call_trace_impl *t)
 static int follow_fork(struct call_trace *c, const struct syscall_thread *th)
 {
 	struct call_trace_impl *t = c->impl;
-	if (!th->ret && th->pid == th->tid) {
-		if (dict_remove(&t->children, (u32)th->pid) != DICT_NONE)
-			return 0;
-		return fd_names_inherit(&t->fds, find_parent(t), th->pid);
+	if (!th->ret) {
+		bool copied = dict_remove(&t->children, (u32)th->tid) != DICT_NONE;
+		if (th->pid != th->tid) /* what clone3() did not say: a thread has none of its own */
+			return copied ? fd_names_inherit(&t->fds, 0, th->tid) : 0;
+		return copied ? 0 : fd_names_inherit(&t->fds, find_parent(t), th->pid);
 	}
 	u32 child = th->ret > 0 ? dict_get(&t->index, (u32)th->ret) : DICT_NONE;
 	bool thread = !strcmp(th->call->name, "clone") && th->args[0] & CLONE_THREAD;
