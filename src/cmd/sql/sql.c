@@ -219,7 +219,8 @@ static int run_query(struct sql_call *c)
 				 .stopped = stopped,
 				 .ctx = c };
 	if (c->o->timeout_s)
-		c->until_ns = clock_monotonic_ns() + c->o->timeout_s * 1000000000;
+		c->until_ns =
+			clock_monotonic_ns() + min(c->o->timeout_s, (u64)UINT32_MAX) * 1000000000;
 	catch_interrupt();
 	int err = query_open(&q, app_symbols(app), &qo);
 	if (err)
