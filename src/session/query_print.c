@@ -254,7 +254,7 @@ static int text_row(struct query_printer *p, const struct query_cell *cells, u32
 		strbuf_add(&p->held, p->cell.data, len);
 	}
 	p->nr_held += !p->streaming;
-	if (p->nr_held == HELD_ROWS || p->held.len > HELD_BYTES)
+	if (!p->held.err && (p->nr_held == HELD_ROWS || p->held.len > HELD_BYTES))
 		put_held(p);
 	return p->held.err;
 }
@@ -330,7 +330,7 @@ static int end(void *ctx)
 	if (!p->in_rows)
 		return 0;
 	p->in_rows = false;
-	if (p->format == QUERY_TEXT_TABLE && !p->streaming)
+	if (p->format == QUERY_TEXT_TABLE && !p->streaming && !p->held.err)
 		put_held(p);
 	if (p->format == QUERY_JSON) {
 		json_array_end(&p->json);
