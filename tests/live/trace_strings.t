@@ -127,8 +127,18 @@ fed() { echo 'other words' >&3; grep -q "bash/$loop write(fd: 1, buf: \"other wo
 wait_until fed
 ok $? "-a: of everybody" || diag "$(head -3 all) $(cat all.err)"
 unlike "$(cat all)" "/$everybody write" "but not of ourselves"
-kill -INT $tracer $everybody
-wait $tracer $everybody
+"$SONDE" trace -C "$(cat /sys/devices/system/cpu/online)" -e write -o cpus 2>cpus.err & cpus=$!
+"$SONDE" trace -a -p $loop -e write,clock_nanosleep -o both 2>both.err & both=$!
+wait_until counts_events $cpus
+wait_until counts_events $both
+fed() { echo 'more words' >&3; grep -q "bash/$loop write(fd: 1, buf: \"more words" cpus && grep -q "bash/$loop write.*more words" both; }
+sleep 1000 & sleeper=$!
+wait_until fed
+ok $? "-C: of everybody on these CPUs" || diag "$(head -3 cpus) $(cat cpus.err)"
+unlike "$(grep -v "^ *[0-9.]* ([^)]*): bash/$loop " both)" '^ *[0-9.]* \(' "-a -p: of the process alone, as it says"
+kill $sleeper
+kill -INT $tracer $everybody $cpus $both
+wait $tracer $everybody $cpus $both
 exec 3>&-
 wait $loop
 
@@ -143,7 +153,7 @@ print({type(l["args"]["filename"]) is str for l in lines if l.get("syscall") == 
 	"text as it is, structures as text"
 
 # ---- without BPF
-needs_or_skip "without CAP_BPF" capsh && {
+needs_or_skip "without CAP_BPF" capsh || {
 	exits 0 "without CAP_BPF" capsh --drop=cap_bpf,cap_sys_admin -- -c "'$SONDE' trace -o lines -e openat -- cat /dev/null"
 	is "$(grep -c 'strings and structures of system calls are not shown: no permission to load BPF programs' <<<"$err")" 1 "what is missing is said once"
 	like "$(cat lines)" 'openat\(dfd: CWD, filename: 0x[0-9a-f]+' "and all else goes on"
