@@ -329,12 +329,36 @@ static struct node *node_in(struct parser *p, enum node_kind kind, const struct 
 	return n;
 }
 
+/* Whether an expression has the same value when it is evaluated once more right away, and nothing else has happened. */
+static bool is_repeatable(const struct node *n)
+{
+	static const char *const calls[] = { "str",  "ntop",   "pton",	"ksym", "usym",
+					     "comm", "strlen", "kaddr", "uaddr" };
+	static const char *const changing[] = { "rand", "nsecs", "elapsed" };
+	if (!n)
+		return true;
+	bool fine = n->kind < NODE_INLINE;
+	for (size_t i = 0; n->kind == NODE_IDENT && i < ARRAY_SIZE(changing); i++)
+		fine &= strcmp(n->text, changing[i]) != 0;
+	bool known = n->kind != NODE_CALL;
+	for (size_t i = 0; !known && i < ARRAY_SIZE(calls); i++)
+		known = !strcmp(n->text, calls[i]);
+	for (const struct node *e = n->list; e && fine; e = e->next)
+		fine = is_repeatable(e);
+	return fine && known && is_repeatable(n->a) && is_repeatable(n->b) && is_repeatable(n->c);
+}
+
 /* find(@m, key, $v) is: has_key(@m, key) ? { $v = @m[key]; true } : false */
 static struct node *parse_find(struct parser *p, struct node *call)
 {
 	struct node *m = call->list, *key = m->next, *to = key->next;
 	if (m->kind != NODE_MAP || m->nr || to->kind != NODE_VAR) {
 		parse_fail(p, -EINVAL, "the form is find(@map, key, $variable)");
+		return NULL;
+	}
+	if (!is_repeatable(key)) {
+		parse_fail(p, -EINVAL,
+			   "find() evaluates its key twice: put it into a variable first");
 		return NULL;
 	}
 	m->list = key->kind == NODE_TUPLE ? key->list : key;

@@ -35,6 +35,10 @@ for block in 'begin { BODY }' 'begin { exit() } end { BODY }'; do
 	is "$(prints "${block/BODY/'@x[1, "a"] = (5, "b"); let $v; if (find(@x, (1, "a"), $v)) { print($v); } if (!find(@x, (2, "a"), $v)) { print($v); } clear(@x);'}" |
 		grep . | tr '\n' ' ')" "(5, b) (5, b) " "${block%% *}...: find() sets the variable where the key is there"
 done
+for key in '$i++' rand '(1, nsecs)'; do
+	exits 1 "find() with the key $key" "$SONDE" run -e "begin { \$i = 1; @m[1] = 2; if (find(@m, $key, \$v)) { print(\$v); } }"
+	like "$err" 'find\(\) evaluates its key twice: put it into a variable first' "which may be another one the second time"
+done
 run -e 'begin { errorf("bad %d", 1);
 	warnf("so so\n"); @n = 1; @n == 2;
 	_ = @n == 3; exit(); }' >out.txt 2>err.txt
