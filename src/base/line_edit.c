@@ -87,31 +87,25 @@ static bool continues(char c)
 	return ((u8)c & 0xc0) == 0x80;
 }
 
-static size_t columns(const char *text, size_t len)
-{
-	size_t nr = 0;
-	for (size_t n = 0; n < len; n++)
-		nr += !continues(text[n]);
-	return nr;
-}
-
 /* The part of the line around the cursor that fits beside the prompt. */
 static void redraw(struct line_edit *e, const char *prompt)
 {
 	struct strbuf s;
-	size_t before = strlen(prompt), width = term_width(e->out), start = 0, end = e->line.len;
+	size_t before = strlen(prompt), width = term_width(e->out), left = 0, nr;
 	size_t room = width > before + 2 ? width - before - 1 : 1;
-	while (columns(e->line.data + start, e->cursor - start) >= room)
-		start++;
-	while (start < e->cursor && continues(e->line.data[start]))
-		start++;
-	while (end > e->cursor && columns(e->line.data + start, end - start) > room)
-		end--;
+	size_t start = e->cursor, end = e->cursor;
+	/* From the cursor to both sides, so that a long line costs no more than what is seen of it. */
+	for (; start && left + 1 < room; left++)
+		for (start--; start && continues(e->line.data[start]);)
+			start--;
+	for (nr = left; end < e->line.len; end++)
+		if (!continues(e->line.data[end]) && nr++ == room)
+			break;
 	strbuf_init(&s);
 	strbuf_printf(&s, "\r%s", prompt);
 	strbuf_add(&s, e->line.data + start, end - start);
 	strbuf_str(&s, "\033[K\r");
-	size_t right = before + columns(e->line.data + start, e->cursor - start);
+	size_t right = before + left;
 	if (right)
 		strbuf_printf(&s, "\033[%zuC", right);
 	if (e->is_raw)
