@@ -66,4 +66,5 @@ is $left 0 "nothing is left by those that are killed"
 tracing_state >after
 is "$(diff before after | head -20)" "" "tracefs is as it was before"
 is "$(cat $tracefs/dynamic_events)" "p:mine/other vfs_fsync" "and the probe of somebody else is there"
+echo '-:mine/other' >>$tracefs/kprobe_events
 done_testing

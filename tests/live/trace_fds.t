@@ -63,8 +63,8 @@ like "$(cat table)" '^   read ' "-s: the others are"
 exits 0 "before" "$SONDE" trace -o before -e read -- sh -c 'read line' <file
 like "$(cat before)" " sh/[0-9]+ read\\((fd: 0<[^>]*/file>, )?buf: \"" "what a command finds open"
 exec 5<file
-exits 0 "exec" "$SONDE" trace -o execd -e lseek,read -- python3 -c 'import os; os.set_inheritable(5, True); os.execv("/usr/bin/env", ["env", "head", "-c", "4", "/dev/fd/5"])'
-like "$(cat execd)" ' head/[0-9]+ read\(fd: 3</dev/fd/5>, buf: "some' "after two execs"
+exits 0 "exec" "$SONDE" trace -o execd -e lseek,read -- python3 -c 'import os; os.set_inheritable(5, True); os.execv("/usr/bin/env", ["env", "head", "-c", "4", "/proc/self/fd/5"])'
+like "$(cat execd)" ' head/[0-9]+ read\(fd: 3</proc/self/fd/5>, buf: "some' "after two execs"
 exits 0 "--no-fd-names" "$SONDE" trace --no-fd-names -o none -e read -- python3 calls.py
 unlike "$(cat none)" 'fd: [0-9]+<' "--no-fd-names: numbers only"
 like "$(cat none)" ' read\(fd: [0-9]+, buf: "s", count: 1\)' "--no-fd-names: and the rest as before"
