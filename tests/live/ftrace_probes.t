@@ -41,7 +41,7 @@ fi
 exits 0 "a dry run" rec --dry-run -e kprobe:vfs_read true
 like "$out" "^echo 'p:sonde_RUN/vfs_read vfs_read file=\\\$arg1:x64 buf=\\\$arg2:x64 count=\\\$arg3:u64 pos=\\\$arg4:x64' >> .*/dynamic_events\$" "prints the definition"
 exits 1 "a function that is not there" rec -e kprobe:vfs_raed true
-like "$err" "did you mean '?vfs_read" "names one that is"
+like "$err" 'did you mean vfs_read' "names one that is"
 exits 1 "too many" rec -e 'kprobe:*' true
 like "$err" 'matches [0-9]+ functions, more than 256' "are refused"
 exits 1 "start" "$SONDE" ftrace start -e kprobe:vfs_read

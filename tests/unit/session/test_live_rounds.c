@@ -594,7 +594,7 @@ static void test_steps(void)
 	ok(side < 10 << 20, "top: at most %llu KB about tasks are kept",
 	   (unsigned long long)side >> 10);
 	printf("# %.1f MB early, %.1f MB late\n", (double)early / 1e6, (double)late / 1e6);
-	ok(IS_ASAN || (early && late <= early + early / 10 + (16 << 20)), "top: memory is flat");
+	ok(early && late <= early + early / 10 + (16 << 20), "top: memory is flat");
 	stream_steps_end(steps);
 	run_tables_done(&run);
 	profile_live_free(live);
