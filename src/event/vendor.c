@@ -127,6 +127,20 @@ static const char *attr_type_name(pfm_attr_t type)
 					      : "umask";
 }
 
+static enum vendor_speculative speculative_of(unsigned int pfm)
+{
+	return pfm == PFM_EVENT_INFO_SPEC_TRUE	  ? VENDOR_SPECULATIVE
+	       : pfm == PFM_EVENT_INFO_SPEC_FALSE ? VENDOR_NOT_SPECULATIVE
+						  : VENDOR_SPECULATIVE_UNKNOWN;
+}
+
+/* Of an event or an attribute: libpfm has two types with the same members. */
+#define FLAGS_OF(info)                                                                             \
+	{                                                                                          \
+		.precise = (info).is_precise, .hw_smpl = (info).support_hw_smpl,                   \
+		.speculative = speculative_of((info).is_speculative)                               \
+	}
+
 static int fill_attrs(const struct library *l, struct arena *a, const pfm_event_info_t *info,
 		      struct vendor_event *e)
 {
@@ -141,9 +155,11 @@ static int fill_attrs(const struct library *l, struct arena *a, const pfm_event_
 		*to = (struct vendor_attr){
 			.name = ai.name,
 			.about = ai.desc ? ai.desc : "",
+			.equiv = ai.equiv,
 			.code = ai.code,
 			.is_umask = ai.type == PFM_ATTR_UMASK,
 			.is_default = ai.is_dfl,
+			.flags = FLAGS_OF(ai),
 			.type = attr_type_name(ai.type),
 		};
 	}
@@ -169,7 +185,7 @@ static int each_of_pmu(const struct library *l, const pfm_pmu_info_t *pi,
 			.about = info.desc ? info.desc : "",
 			.code = info.code,
 			.active = pi->is_present,
-			.precise = info.is_precise,
+			.flags = FLAGS_OF(info),
 		};
 		arena_init(&a);
 		r = fill_attrs(l, &a, &info, &e);

@@ -16,12 +16,26 @@
  */
 int vendor_encode(const char *name, struct perf_event_attr *attr, const char **why) must_check;
 
+enum vendor_speculative {
+	VENDOR_SPECULATIVE_UNKNOWN,
+	VENDOR_SPECULATIVE, /* also counts what was executed, but not retired */
+	VENDOR_NOT_SPECULATIVE,
+};
+
+struct vendor_flags {
+	bool precise;
+	bool hw_smpl; /* the CPU can write samples into a buffer of its own */
+	enum vendor_speculative speculative;
+};
+
 struct vendor_attr {
 	const char *name;
 	const char *about;
+	const char *equiv; /* or NULL */
 	u64 code;
 	bool is_umask; /* else a modifier */
 	bool is_default;
+	struct vendor_flags flags;
 	const char *type; /* "boolean", "integer", for modifiers */
 };
 
@@ -34,7 +48,7 @@ struct vendor_event {
 	const char *about;
 	u64 code;
 	bool active; /* this machine has the PMU */
-	bool precise;
+	struct vendor_flags flags;
 	const struct vendor_attr *attrs;
 	u32 nr_attrs;
 };

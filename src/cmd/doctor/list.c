@@ -145,27 +145,46 @@ static void print_formats(struct list_state *s, const struct pmu *p)
 		strbuf_printf(&s->app->out, "       %s=  %s\n", f->name, f->text);
 }
 
+/* "[default] [precise] ", or none */
+static void print_vendor_flags(struct strbuf *out, bool is_default, const struct vendor_flags *f,
+			       const char *none)
+{
+	size_t start = out->len;
+	strbuf_str(out, is_default ? "[default] " : "");
+	strbuf_str(out, f->precise ? "[precise] " : "");
+	strbuf_str(out, f->hw_smpl ? "[hw_smpl] " : "");
+	if (f->speculative)
+		strbuf_str(out, f->speculative == VENDOR_SPECULATIVE ? "[speculative] "
+								     : "[non-speculative] ");
+	if (out->len == start)
+		strbuf_str(out, none);
+}
+
 /* As libpfm's showevtinfo prints them. */
 static void print_vendor(struct list_state *s, const struct vendor_event *v)
 {
 	struct strbuf *out = &s->app->out;
 	strbuf_printf(out,
 		      "#-----------------------------\nIDX\t : %d\nPMU name : %s (%s)\nName     : "
-		      "%s\nEquiv\t : %s\nFlags    : %s\n"
-		      "Desc     : %s\nCode     : 0x%llx\n",
-		      v->idx, v->pmu, v->pmu_about, v->name, v->equiv ? v->equiv : "None",
-		      v->precise ? "[precise]" : "None", v->about, (unsigned long long)v->code);
+		      "%s\nEquiv\t : %s\nFlags    : ",
+		      v->idx, v->pmu, v->pmu_about, v->name, v->equiv ? v->equiv : "None");
+	print_vendor_flags(out, false, &v->flags, "None");
+	strbuf_printf(out, "\nDesc     : %s\nCode     : 0x%llx\n", v->about,
+		      (unsigned long long)v->code);
 	u32 umasks = 0, modifs = 0;
 	for (u32 i = 0; i < v->nr_attrs; i++) {
 		const struct vendor_attr *a = &v->attrs[i];
-		if (a->is_umask)
-			strbuf_printf(out, "Umask-%02u : 0x%02llx : PMU : [%s] : %s : %s\n",
-				      umasks++, (unsigned long long)a->code, a->name,
-				      a->is_default ? "[default]" : "None", a->about);
-		else
+		if (!a->is_umask) {
 			strbuf_printf(out, "Modif-%02u : 0x%02llx : PMU : [%s] : %s (%s)\n",
 				      modifs++, (unsigned long long)a->code, a->name, a->about,
 				      a->type);
+			continue;
+		}
+		strbuf_printf(out, "Umask-%02u : 0x%02llx : PMU : [%s] : ", umasks++,
+			      (unsigned long long)a->code, a->name);
+		print_vendor_flags(out, a->is_default, &a->flags, "None ");
+		strbuf_printf(out, ": %s%s\n", a->equiv ? "Alias to " : "",
+			      a->equiv ? a->equiv : a->about);
 	}
 }
 
