@@ -31,7 +31,7 @@ like "$out" '^     0 - 1    us \| +[0-9]+ \| #* +\|$' "rows from below a microse
 like "$out" '^     1 - \.\.\.   s \| +[0-9]+ \| #* +\|$' "to a second and more"
 is "$(wc -l <<<"$out")" 23 "all of them"
 rows=$(sed -E 's/\| +[0-9]+ \| #* +\|$/|/' <<<"$out")
-exits 0 "--json" "$SONDE" ftrace latency --json -n -e raw_syscalls:sys_enter,raw_syscalls:sys_exit -a sleep 0.1
+exits 0 "--json" "$SONDE" ftrace latency --json -n -e raw_syscalls:sys_enter,raw_syscalls:sys_exit sleep 0.1
 python3 -c '
 import json, sys
 d = json.loads(sys.argv[1])
