@@ -747,7 +747,10 @@ function drawArrows(first, last) {
 			arrow(P.start[i + 1], at.get(P.cause[i]), r);
 			arrows++;
 		}
+	/* many arrows are faint, so that what they cross can still be read */
+	ctx.globalAlpha = Math.min(Math.max(width / (12 * Math.max(arrows, 1)), .2), 1);
 	ctx.stroke();
+	ctx.globalAlpha = 1;
 }
 
 /* Who woke whom, back from a slice: [{ blocked, waker, at, by }]; ends at interrupts, and at what was there before. */
