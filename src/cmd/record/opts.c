@@ -3,6 +3,7 @@
 #include "arch/arch.h"
 #include "event/branch.h"
 #include "kern/cgroup.h"
+#include "kern/machine.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -243,13 +244,22 @@ static void make_one_group(struct event_list *l)
 	l->events.at[0].nr_members = (u32)l->events.nr;
 }
 
-/* As perf's: without modifiers guests are left out, "cycles:P" as such counts them. */
+/*
+ * As perf's: guests are left out, which "cycles:P" as such does not do. On AMD they are not: precise samples come from IBS there,
+ * which cannot tell a guest's from the host's, and would be refused.
+ */
 static int add_default_event(struct record_session *s, struct diag *d)
 {
+	struct machine m;
 	u32 first = (u32)s->events.events.nr;
-	int err = event_list_add(&s->events, &s->env, "cycles:P", EVENT_USE_SAMPLE, d);
+	int err = machine_read(&s->root, &m);
+	if (err)
+		return err;
+	bool is_amd = m.cpu_id && str_starts(m.cpu_id, "AuthenticAMD,");
+	machine_done(&m);
+	err = event_list_add(&s->events, &s->env, "cycles:P", EVENT_USE_SAMPLE, d);
 	for (u32 i = first; i < s->events.events.nr; i++)
-		s->events.events.at[i].attr.exclude_guest = 1;
+		s->events.events.at[i].attr.exclude_guest = !is_amd;
 	return err;
 }
 
