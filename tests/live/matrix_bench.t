@@ -68,7 +68,7 @@ if [ "$SONDE_GUEST" = 6.1 ]; then
 	exits 0 "S1-168 S0-019: the chart" bench
 	like "$out" '^Microseconds per hit, smaller is better:$' "S1-168: its unit"
 	for kind in ftrace jump int3 kretprobe; do
-		like "$out" "^$kind +[0-9]+\\.[0-9]{3} " "S1-168 S0-019: $kind"
+		like "$out" "^$kind +-?[0-9]+\\.[0-9]{3} " "S1-168 S0-019: $kind" # on a busy machine noise can exceed the cost of ftrace
 	done
 	like "$out" 'often quoted for a kprobe is 0\.86 us; here it is [0-9.]+ us' "S0-019: beside the number that is quoted"
 	like "$out" 'The CPU is emulated: compare the ratios, not the times' "S0-019: with the environment"
