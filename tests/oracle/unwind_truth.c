@@ -130,7 +130,14 @@ static bool follows_call(struct truth *t, u64 pc, bool *seen)
 	return !got || t->arch->after_call(code + got, got);
 }
 
-/* Every address that we call a caller's follows a call, unless a signal interrupted it (gdb's word for it). */
+/* libgcc returns from _Unwind_RaiseException and _Unwind_Resume to where an exception is handled: no call is before that. */
+static bool lands(struct truth *t, u64 callee)
+{
+	struct unwind_place p;
+	return find(t, callee, &p) && strstr(p.info->path, "/libgcc_s.so");
+}
+
+/* Every address that we call a caller's follows a call, unless a signal interrupted it (gdb's word for it) or an exception lands there. */
 static void check_calls(struct truth *t, const u64 *pcs, u32 nr, const int *types, u32 nr_gdb)
 {
 	for (u32 i = 1; i < nr; i++) {
@@ -139,6 +146,8 @@ static void check_calls(struct truth *t, const u64 *pcs, u32 nr, const int *type
 		if (interrupted || trampoline)
 			continue;
 		bool good = follows_call(t, pcs[i], &seen);
+		if (!good && lands(t, pcs[i - 1]))
+			continue;
 		t->nr_calls += seen;
 		if (good)
 			continue;
