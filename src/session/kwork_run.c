@@ -2,6 +2,7 @@
 
 #include "session/named_run.h"
 #include "session/recording.h"
+#include "stream/run.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -177,4 +178,73 @@ void kwork_run_done(struct kwork_run *r)
 	choose_done(&r->choose);
 	arena_done(&r->arena);
 	*r = (struct kwork_run){ 0 };
+}
+
+/* ---- CPU usage ---------------------------------------------------------------------------------------------------- */
+
+struct top_order {
+	const enum kwork_top_key *keys;
+	u32 nr;
+};
+
+/* The largest first, but task IDs upwards; equals by ID and CPU. */
+static int by_top_keys(const void *pa, const void *pb, void *ctx)
+{
+	const struct kwork_task *a = pa, *b = pb;
+	const struct top_order *o = ctx;
+	for (u32 i = 0; i < o->nr; i++) {
+		if (o->keys[i] == KWORK_TOP_RATE && a->rate != b->rate)
+			return a->rate < b->rate ? 1 : -1;
+		if (o->keys[i] == KWORK_TOP_RUNTIME && a->run_ns != b->run_ns)
+			return a->run_ns < b->run_ns ? 1 : -1;
+		if (o->keys[i] == KWORK_TOP_TID && a->tid != b->tid)
+			return a->tid < b->tid ? -1 : 1;
+	}
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	return (a->cpu > b->cpu) - (a->cpu < b->cpu);
+}
+
+void kwork_top_sort(struct kwork_task *tasks, size_t nr, const enum kwork_top_key *keys, u32 nr_keys)
+{
+	struct top_order o = { keys, nr_keys };
+	if (nr)
+		qsort_r(tasks, nr, sizeof(*tasks), by_top_keys, &o);
+}
+
+int kwork_top_run(struct kwork_top_run *r, struct symbols *sy, const struct kwork_run_opts *o)
+{
+	struct run_tables tables = { 0 };
+	struct source *src = NULL;
+	*r = (struct kwork_top_run){ 0 };
+	choose_init(&r->choose);
+	int err = recording_open(sy, o->input, RECORDING_EVENTS, &o->symbols, &src);
+	if (!err && o->choose)
+		err = o->choose(o->ctx, src, &r->choose);
+	if (!err)
+		r->top = kwork_top_new(&(struct kwork_top_env){ .classes = o->classes,
+								.choice = &r->choose.when,
+								.catalog = &src->catalog });
+	if (!err)
+		err = r->top ? stream_run(src, kwork_top_sink(r->top), 1, &tables, sy->diag)
+			     : -ENOMEM;
+	if (!err)
+		err = kwork_top_finish(r->top);
+	if (!err) {
+		r->tasks = kwork_top_tasks(r->top, &r->nr_tasks);
+		r->cpus = kwork_top_cpus(r->top, &r->nr_cpus);
+		r->totals = thread_states_totals(kwork_top_states(r->top));
+		r->nr_lost = src->catalog.nr_lost;
+	}
+	run_tables_done(&tables);
+	if (src)
+		src->ops->close(src);
+	return err;
+}
+
+void kwork_top_run_done(struct kwork_top_run *r)
+{
+	kwork_top_free(r->top);
+	choose_done(&r->choose);
+	*r = (struct kwork_top_run){ 0 };
 }

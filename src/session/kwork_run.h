@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/kwork_runs.h"
+#include "analysis/kwork_top.h"
 #include "session/choose.h"
 #include "session/symbols.h"
 
@@ -43,3 +44,25 @@ enum kwork_key {
 	KWORK_DELAY_COUNT
 };
 void kwork_sort(struct kwork_row *rows, size_t nr, const enum kwork_key *keys, u32 nr_keys);
+
+/* ---- CPU usage ---- */
+
+struct kwork_top_run {
+	struct kwork_task *tasks;
+	size_t nr_tasks;
+	const struct kwork_cpu_time *cpus;
+	size_t nr_cpus;
+	const struct thread_states_totals *totals;
+	u64 nr_lost;
+	struct kwork_top *top;
+	struct choose choose;
+};
+
+/* Of the options: input, classes, choose. 0 or negative errno with a diag; kwork_top_run_done() in any case. */
+int kwork_top_run(struct kwork_top_run *r, struct symbols *sy,
+		  const struct kwork_run_opts *o) must_check;
+void kwork_top_run_done(struct kwork_top_run *r);
+
+enum kwork_top_key { KWORK_TOP_RATE, KWORK_TOP_RUNTIME, KWORK_TOP_TID };
+void kwork_top_sort(struct kwork_task *tasks, size_t nr, const enum kwork_top_key *keys,
+		    u32 nr_keys);

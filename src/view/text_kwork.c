@@ -140,3 +140,61 @@ void text_kwork_list_row(const struct kwork_row *r, const struct kwork_one *one,
 	else
 		strbuf_printf(to, "%10s \n", "");
 }
+
+/* ---- CPU usage ---------------------------------------------------------------------------------------------------- */
+
+enum { BAR = 30, TASK_RULE = 52, TASK_WIDTH = 16 };
+
+static u64 cpu_total(const struct kwork_cpu_time *c)
+{
+	return c->idle_ns + c->load_ns + c->irq_ns + c->softirq_ns;
+}
+
+static double percent(u64 part, u64 total)
+{
+	return total ? 100 * (double)part / (double)total : 0;
+}
+
+void text_kwork_cpus(const struct kwork_cpu_time *cpus, size_t nr, struct strbuf *to)
+{
+	struct kwork_cpu_time all = { 0 };
+	for (size_t i = 0; i < nr; i++) {
+		all.idle_ns += cpus[i].idle_ns;
+		all.load_ns += cpus[i].load_ns;
+		all.irq_ns += cpus[i].irq_ns;
+		all.softirq_ns += cpus[i].softirq_ns;
+	}
+	u64 total = cpu_total(&all);
+	strbuf_printf(to, "\nTotal  : %10.3f ms, %zu cpus\n", ms(total), nr);
+	strbuf_printf(to, "%%Cpu(s): %6.2f%% id, %6.2f%% hi, %6.2f%% si\n",
+		      percent(all.idle_ns, total), percent(all.irq_ns, total),
+		      percent(all.softirq_ns, total));
+	for (size_t i = 0; i < nr; i++) {
+		double load = percent(cpus[i].load_ns, cpu_total(&cpus[i]));
+		unsigned bar = (unsigned)(load * BAR / 100);
+		strbuf_printf(to, "%%Cpu%-4d[", cpus[i].cpu);
+		strbuf_fill(to, '|', bar);
+		strbuf_fill(to, ' ', BAR - bar);
+		strbuf_printf(to, " %6.2f%%]\n", load);
+	}
+}
+
+void text_kwork_task_head(struct strbuf *to)
+{
+	strbuf_printf(to, "\n  %7s %6s  %16s  %-*s\n  ", "PID", "%CPU", "RUNTIME", TASK_WIDTH,
+		      "COMMAND");
+	strbuf_fill(to, '-', TASK_RULE);
+	strbuf_char(to, '\n');
+}
+
+void text_kwork_task(const struct kwork_task *t, struct strbuf *to)
+{
+	struct strbuf name;
+	strbuf_init(&name);
+	name.screen = to->screen;
+	printable_name(&name, t->name);
+	strbuf_printf(to, "  %7d  %6.2f  %13.3f ms  ", t->tid, (double)t->rate / 100, ms(t->run_ns));
+	strbuf_left(to, strbuf_cstr(&name), TASK_WIDTH);
+	strbuf_char(to, '\n');
+	strbuf_done(&name);
+}

@@ -16,3 +16,8 @@ void text_kwork_list_row(const struct kwork_row *r, const struct kwork_one *one,
 
 /* "(s)NET_RX:3" */
 void text_kwork_name(const struct kwork_row *r, struct strbuf *to);
+
+/* CPU usage: sums and a bar for each CPU, then tasks. */
+void text_kwork_cpus(const struct kwork_cpu_time *cpus, size_t nr, struct strbuf *to);
+void text_kwork_task_head(struct strbuf *to);
+void text_kwork_task(const struct kwork_task *t, struct strbuf *to);

@@ -46,6 +46,8 @@ CASES = [
     ("record", "value", "kwork record -o kwork.data -- sleep 0.1"),
     ("kwork", "value", "kwork report -i kwork.data"),
     ("kwork", "value", "kwork timehist -i kwork.data"),
+    ("record", "value", "kwork --kwork sched,irq record -o kwork-top.data -- sleep 0.1"),
+    ("kwork-top", "value", "kwork top -i kwork-top.data"),
     ("kvm-stat", "value", "kvm stat report -i one.data"),
     ("evlist", "value", "evlist -i one.data"),
     ("evlist", "value", "evlist -i switches.data"),

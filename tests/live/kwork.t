@@ -58,6 +58,58 @@ exits 0 "a recording without such events" "$SONDE" record -q -e page-faults -o o
 exits 0 "is read" "$SONDE" kwork report -i other.data
 like "$err" "no interrupt or work queue events in the recording" "and the warning says what is missing"
 
+# ---- CPU usage ------------------------------------------------------------------------------------------------------------------
+exits 1 "top without switches" "$SONDE" kwork top -i kwork.data
+like "$err" 'kwork.data has no sched:sched_switch events' "says what is missing"
+like "$err" 'kwork -k sched,irq,softirq record' "and how to record it"
+cp "$(command -v bash)" kwork_hog
+exits 0 "record switches" "$SONDE" kwork -k sched,irq,softirq record -q -o top.data -- ./kwork_hog -c 'for ((i = 0; i < 50000; i++)); do :; done; sleep 0.05; :'
+exits 0 "top" "$SONDE" kwork top -i top.data
+like "$out" '^Total  : +[0-9]+\.[0-9]{3} ms, [0-9]+ cpus$' "a total"
+like "$out" '^%Cpu\(s\): +[0-9.]+% id, +[0-9.]+% hi, +[0-9.]+% si$' "what all CPUs did"
+like "$out" '^%Cpu0   \[\|* * +[0-9.]+%\]$' "a bar for each CPU"
+like "$out" '^ +PID   %CPU           RUNTIME  COMMAND         $' "a head"
+like "$out" '^ +[0-9]+  +[0-9.]+  +[0-9]+\.[0-9]{3} ms  kwork_hog       $' "the task"
+"$SONDE" kwork top --json -i top.data >top.json
+"$SONDE" script -i top.data -F tid,cpu,time,event,trace --ns >top.txt 2>/dev/null
+is "$(python3 - <<'END'
+import json, re
+t = json.load(open("top.json"))
+parts = ("load_ns", "idle_ns", "irq_ns", "softirq_ns")
+# Events of one CPU begin a little later than those of another, so that what it did first is not known.
+print(all(t["span_ns"] * (0 if t["lost"] else 0.5) <= sum(c[p] for p in parts) <= t["span_ns"] + 1000 for c in t["cpus"]))
+print(all(x["comm"] == "swapper/%d" % x["cpu"] for x in t["tasks"] if not x["tid"]))
+print(abs(sum(x["runtime_ns"] for x in t["tasks"]) - sum(c["load_ns"] + c["idle_ns"] for c in t["cpus"])) <= 1000)
+# The hog's own time, from its switches: with interrupts, so no less than the table's.
+tids = {x["tid"] for x in t["tasks"] if x["comm"] == "kwork_hog"}
+runs, since = 0, {}
+for line in open("top.txt"):
+    m = re.search(r"\[(\d+)\] +(\d+)\.(\d+): +sched:sched_switch: .* prev_pid=(\d+) .* next_pid=(\d+) ", line)
+    if not m:
+        continue
+    cpu, now = m[1], int(m[2]) * 10**9 + int(m[3])
+    if int(m[4]) in tids and cpu in since:
+        runs += now - since[cpu]
+    since.pop(cpu, None)
+    if int(m[5]) in tids:
+        since[cpu] = now
+taken = sum(c["irq_ns"] + c["softirq_ns"] for c in t["cpus"])
+hog = sum(x["runtime_ns"] for x in t["tasks"] if x["comm"] == "kwork_hog")
+print(0 < hog <= runs + 1000, hog + taken >= runs - 1000 or t["lost"] > 0)
+END
+)" $'True\nTrue\nTrue\nTrue True' "CPUs are whole, tasks add up to them, and the hog has the time between its switches"
+exits 0 "one task" "$SONDE" kwork top -n kwork_hog -i top.data
+unlike "$out" 'swapper' "no others"
+exits 0 "one CPU, by task ID" "$SONDE" kwork top -C 0 -s tid -i top.data
+unlike "$out" '^%Cpu1' "no other CPU"
+is "$(sed -n 's/^ *\([0-9]*\)  .* ms  .*/\1/p' <<<"$out" | sort -cn && echo sorted)" sorted "in their order"
+exits 129 "an unknown key of top" "$SONDE" kwork top -s max -i top.data
+like "$err" "keys: rate, runtime, tid" "is answered with those there are"
+exits 129 "-b" "$SONDE" kwork top -b
+like "$err" "who -b" "is refused with what to use instead"
+exits 129 "tasks in a table of work" "$SONDE" kwork report -k sched -i top.data
+like "$err" "'kwork top' shows" "names the table that has them"
+
 # ---- the same numbers from a trace.dat ----------------------------------------------------------------------------------------
 needs_or_skip "trace.dat" tracefs || {
 	exits 0 "ftrace record" "$SONDE" ftrace record -q -e irq -e workqueue -o kwork.dat bash work.sh

@@ -1,10 +1,10 @@
 /* `sonde kwork`: interrupts, softirqs and work queues: how long they run, and how long they were pending before. */
+#include "cmd/kwork/kwork.h"
+
 #include "base/json.h"
-#include "cmd/app/choose_opts.h"
 #include "cmd/app/commands.h"
 #include "cmd/app/opt_rows.h"
 #include "cmd/record/preset.h"
-#include "session/kwork_run.h"
 #include "view/text_kwork.h"
 
 #include <errno.h>
@@ -12,14 +12,6 @@
 #include <string.h>
 
 enum { KEYS_MAX = 3 };
-
-struct kwork_opts {
-	const char *input, *classes, *name, *sort;
-	struct choose_opts choose;
-	struct symbol_opts symbols;
-	bool summary, force, graph;
-	struct record_opts record;
-};
 
 static void kwork_defaults(void *opts)
 {
@@ -29,23 +21,23 @@ static void kwork_defaults(void *opts)
 
 /* ---- classes and keys ---------------------------------------------------------------------------------------------- */
 
-static const char *const class_names[KWORK_NR_CLASSES] = { "irq", "softirq", "workqueue" };
+static const char *const class_names[KWORK_NR_CLASSES + 1] = { "irq", "softirq", "workqueue",
+							       "sched" };
 
-/* Bits of enum kwork_class; 0 with a diag. */
-static u32 parse_classes(const char *text, struct diag *d)
+u32 kwork_parse_classes(const char *text, u32 standard, struct diag *d)
 {
 	u32 ret = 0;
 	if (!text)
-		return (1u << KWORK_NR_CLASSES) - 1;
+		return standard;
 	for (const char *at = text; *at;) {
 		size_t len = strcspn(at, ", ");
 		u32 bit = 0;
-		for (int i = 0; i < KWORK_NR_CLASSES; i++)
+		for (size_t i = 0; i < ARRAY_SIZE(class_names); i++)
 			if (strlen(class_names[i]) == len && !memcmp(at, class_names[i], len))
 				bit = 1u << i;
-		if (!bit) {
+		if (!bit && len) {
 			diag_error(d, -EINVAL, "unknown kind of work '%.*s'", (int)len, at);
-			diag_hint(d, "kinds: irq, softirq, workqueue");
+			diag_hint(d, "kinds: irq, softirq, workqueue, sched");
 			return 0;
 		}
 		ret |= bit;
@@ -54,6 +46,17 @@ static u32 parse_classes(const char *text, struct diag *d)
 	if (!ret)
 		diag_error(d, -EINVAL, "no kind of work given");
 	return ret;
+}
+
+/* Of the tables of work, which have no rows for tasks. */
+static u32 parse_work(const char *text, struct diag *d)
+{
+	u32 classes = kwork_parse_classes(text, KWORK_WORK, d);
+	if (!(classes & 1u << KWORK_SCHED))
+		return classes;
+	diag_error(d, -EINVAL, "-k sched: tasks are not in this table");
+	diag_hint(d, "'kwork top' shows the CPU usage of tasks");
+	return 0;
 }
 
 struct sort_key {
@@ -203,12 +206,7 @@ static void print_list(struct app *app, const struct kwork_run *r)
 
 /* ---- running ------------------------------------------------------------------------------------------------------- */
 
-struct kwork_choosing {
-	const struct choose_opts *opts;
-	struct diag *diag;
-};
-
-static int choose_of(void *ctx, const struct source *src, struct choose *c)
+int kwork_choose(void *ctx, const struct source *src, struct choose *c)
 {
 	const struct kwork_choosing *k = ctx;
 	return choose_parse(c, k->opts, src, k->diag);
@@ -240,10 +238,10 @@ static int analyse(struct app *app, const struct kwork_opts *o, enum kwork_verb 
 		return app_usage(app, "unexpected argument '%s'", argv[1]);
 	struct kwork_run_opts ro = { .input = argc ? argv[0] : o->input,
 				     .symbols = o->symbols,
-				     .classes = parse_classes(o->classes, &app->diag),
+				     .classes = parse_work(o->classes, &app->diag),
 				     .name = o->name,
 				     .keep_runs = verb == VERB_TIMEHIST,
-				     .choose = choose_of,
+				     .choose = kwork_choose,
 				     .ctx = &choosing };
 	if (!ro.classes || parse_keys(o->sort, verb == VERB_LATENCY ? latency_keys : report_keys,
 				      keys, &app->diag))
@@ -284,22 +282,23 @@ static int run_timehist(struct app *app, void *opts, int argc, char **argv)
 
 /* ---- recording ------------------------------------------------------------------------------------------------------ */
 
-static const char *const events_of[KWORK_NR_CLASSES][4] = {
+static const char *const events_of[KWORK_NR_CLASSES + 1][4] = {
 	[KWORK_IRQ] = { "irq:irq_handler_entry", "irq:irq_handler_exit" },
 	[KWORK_SOFTIRQ] = { "irq:softirq_raise", "irq:softirq_entry", "irq:softirq_exit" },
 	[KWORK_WORKQUEUE] = { "workqueue:workqueue_activate_work",
 			      "workqueue:workqueue_execute_start",
 			      "workqueue:workqueue_execute_end" },
+	[KWORK_SCHED] = { "sched:sched_switch" },
 };
 
 static int run_record(struct app *app, void *opts, int argc, char **argv)
 {
 	struct kwork_opts *o = opts;
-	const char *events[KWORK_NR_CLASSES * 4 + 1] = { NULL };
-	u32 nr = 0, classes = parse_classes(o->classes, &app->diag);
+	const char *events[(KWORK_NR_CLASSES + 1) * 4 + 1] = { NULL };
+	u32 nr = 0, classes = kwork_parse_classes(o->classes, KWORK_WORK, &app->diag);
 	if (!classes)
 		return app_usage_said(app);
-	for (int c = 0; c < KWORK_NR_CLASSES; c++)
+	for (int c = 0; c <= KWORK_NR_CLASSES; c++)
 		for (int i = 0; i < 4 && classes >> c & 1; i++)
 			if (events_of[c][i])
 				events[nr++] = events_of[c][i];
@@ -312,29 +311,26 @@ static int run_record(struct app *app, void *opts, int argc, char **argv)
 
 /* clang-format off */
 #define T struct kwork_opts
-#define INPUT_ROWS                                                                                                    \
-	OPT_STR('i', "input", T, input, "FILE", "Read FILE (perf.data)"),                                             \
-	OPT_FLAG('f', "force", T, force, "Accepted; file ownership is never checked", .hidden = true)
 #define CHOOSE_ROWS                                                                                                   \
-	OPT_STR('n', "name", T, name, "NAME", "Only work with this name: NET_RX, a function"),                          \
-	OPT_STR('C', "cpu", T, choose.cpus, "LIST", "Only on these CPUs: 0,2-3"),                                     \
-	OPT_STR(0, "time", T, choose.time, "RANGES", "Only events in the time range FROM,UNTIL in seconds, or a part of the recording: 10%/2"), \
+	OPT_STR('n', "name", T, name, "NAME", "Only work with this name: NET_RX, a function"),                        \
+	KWORK_CPU_TIME_ROWS,                                                                                          \
 	OPT_STR(0, "vmlinux", T, symbols.vmlinux, "FILE", "Kernel image"),                                            \
 	OPT_STR(0, "kallsyms", T, symbols.kallsyms, "FILE", "Kernel symbols from a copy of /proc/kallsyms")
+#define RECORD_KINDS_ROW(short_name) OPT_STR(short_name, "kwork", T, classes, "LIST", "Kinds of work: irq, softirq, workqueue (these three), sched")
 #define KINDS_ROW(short_name) OPT_STR(short_name, "kwork", T, classes, "LIST", "Kinds of work: irq, softirq, workqueue (all)")
 
 static const struct opt kwork_rows[] = {
-	KINDS_ROW('k'),
-	INPUT_ROWS,
+	RECORD_KINDS_ROW('k'),
+	KWORK_INPUT_ROWS,
 	OPT_END(),
 };
 static const struct opt kwork_record_rows[] = {
-	KINDS_ROW(0),
+	RECORD_KINDS_ROW(0),
 	OPT_END(),
 };
 static const struct opt report_rows[] = {
 	KINDS_ROW('k'),
-	INPUT_ROWS,
+	KWORK_INPUT_ROWS,
 	OPT_STR('s', "sort", T, sort, "KEYS", "Sort by runtime, max, count (default, in this order)"),
 	OPT_FLAG('S', "with-summary", T, summary, "Add the sums over all rows"),
 	CHOOSE_ROWS,
@@ -342,14 +338,14 @@ static const struct opt report_rows[] = {
 };
 static const struct opt latency_rows[] = {
 	KINDS_ROW('k'),
-	INPUT_ROWS,
+	KWORK_INPUT_ROWS,
 	OPT_STR('s', "sort", T, sort, "KEYS", "Sort by avg, max, count (default, in this order)"),
 	CHOOSE_ROWS,
 	OPT_END(),
 };
 static const struct opt timehist_rows[] = {
 	KINDS_ROW(0),
-	INPUT_ROWS,
+	KWORK_INPUT_ROWS,
 	CHOOSE_ROWS,
 	OPT_FLAG('g', "call-graph", T, graph, "Call chains of these events are not printed: use 'script'", .refused = true),
 	OPT_END(),
@@ -362,6 +358,7 @@ static const struct opt timehist_rows[] = {
 static const struct opt_example record_examples[] = {
 	{ "kwork record -- sleep 5", "what the kernel does besides tasks for five seconds" },
 	{ "kwork record --kwork irq -- sleep 5", "interrupts only" },
+	{ "kwork record --kwork sched,irq,softirq -- sleep 5", "what `kwork top` reads" },
 	{ 0 },
 };
 static const struct opt_example report_examples[] = {
@@ -437,37 +434,29 @@ static const struct command command_kwork_timehist = {
 };
 
 static const struct command *const subs[] = {
-	&command_kwork_record,
-	&command_kwork_report,
-	&command_kwork_latency,
-	&command_kwork_timehist,
-	NULL,
+	&command_kwork_record,	 &command_kwork_report, &command_kwork_latency,
+	&command_kwork_timehist, &command_kwork_top,	NULL,
 };
 
 static const struct opt_example examples[] = {
 	{ "kwork record -- sleep 5", "record what the kernel does besides tasks" },
 	{ "kwork report -S", "what runs longest" },
 	{ "kwork latency", "what waited longest before it ran" },
-	{ 0 },
-};
-
-/* Of perf 7. */
-static const struct opt_example elsewhere[] = {
-	{ "top", "not supported: 'kwork report -S' has the run times, 'top' shows tasks" },
+	{ "kwork top", "CPU usage of tasks, interrupts and softirqs" },
 	{ 0 },
 };
 
 const struct command command_kwork = {
 	.name = "kwork",
 	.group = "Why",
-	.summary = "interrupts, softirqs and work queues: run times and delays",
+	.summary = "interrupts, softirqs and work queues: run times, delays, CPU usage",
 	.usage = "[OPTIONS] COMMAND",
-	.about = "Reads a perf.data of 'kwork record' (sonde's or perf's), or a trace.dat with irq "
-		 "and workqueue events.",
+	.about =
+		"Reads a perf.data of 'kwork record' (sonde's or perf's), or a trace.dat with irq, "
+		"workqueue and sched events.",
 	.examples = examples,
 	.opts = kwork_rows,
 	.opts_size = sizeof(struct kwork_opts),
 	.defaults = kwork_defaults,
 	.subs = subs,
-	.elsewhere = elsewhere,
 };

@@ -1,6 +1,9 @@
 /* Work of the kernel beside tasks: runs and delays, what lacks its counterpart, names, and text as perf prints it. */
 #include "analysis/kwork_runs.h"
+#include "analysis/kwork_top.h"
 #include "tap.h"
+
+#include <stddef.h>
 
 struct raw {
 	u64 number;
@@ -189,8 +192,166 @@ static void backwards(void)
 	kwork_runs_free(k);
 }
 
+/* ---- CPU usage ---- */
+
+struct raw_switch {
+	char prev_comm[16], next_comm[16];
+	s32 prev_pid, next_pid;
+	u64 prev_state;
+};
+
+#define SWITCH_FIELD(n, f, extra)                                                                  \
+	{                                                                                          \
+		.name = (n), .offset = offsetof(struct raw_switch, f),                             \
+		.size = sizeof(((struct raw_switch *)0)->f), .flags = (extra)                      \
+	}
+static const struct schema_field switch_fields[] = {
+	SWITCH_FIELD("prev_comm", prev_comm, FIELD_STRING),
+	SWITCH_FIELD("prev_pid", prev_pid, FIELD_SIGNED),
+	SWITCH_FIELD("prev_state", prev_state, 0),
+	SWITCH_FIELD("next_comm", next_comm, FIELD_STRING),
+	SWITCH_FIELD("next_pid", next_pid, FIELD_SIGNED),
+};
+static const struct schema switch_schema = { .system = "sched",
+					     .name = "sched_switch",
+					     .fields = switch_fields,
+					     .nr_fields = ARRAY_SIZE(switch_fields) };
+enum { SWITCH = OTHER + 1 };
+
+static void put(struct kwork_top *k, const struct sample *s)
+{
+	struct sink *sink = kwork_top_sink(k);
+	ok(!sink->ops->feed(sink, state, &(struct batch){ .samples = s, .nr = 1 }), "fed");
+}
+
+static void switched(struct kwork_top *k, s32 cpu, u64 time, s32 prev, s32 next)
+{
+	struct raw_switch raw = { .prev_comm = "a", .next_comm = "b", prev, next, 1 };
+	raw.prev_comm[0] = prev ? (char)('a' + prev) : 's';
+	raw.next_comm[0] = next ? (char)('a' + next) : 's';
+	put(k, &(struct sample){ .event = SWITCH,
+				 .cpu = cpu,
+				 .tid = prev,
+				 .time_ns = time,
+				 .raw = &raw,
+				 .raw_size = sizeof(raw),
+				 .schema = &switch_schema });
+}
+
+static void kernel(struct kwork_top *k, int what, s32 cpu, u64 time, s32 tid)
+{
+	struct raw raw = { .number = 1 };
+	put(k, &(struct sample){ .event = (u32)what,
+				 .cpu = cpu,
+				 .tid = tid,
+				 .time_ns = time,
+				 .raw = &raw,
+				 .raw_size = sizeof(raw),
+				 .schema = &schemas[what] });
+}
+
+static struct kwork_top *begin(u32 classes, const struct sample_choice *choice)
+{
+	static const struct catalog none;
+	struct kwork_top *k = kwork_top_new(
+		&(struct kwork_top_env){ .classes = classes, .choice = choice, .catalog = &none });
+	struct sink *sink = kwork_top_sink(k);
+	ok(!sink->ops->shard_new(sink, 0, NULL, &state), "a worker");
+	return k;
+}
+
+static u64 ran(struct kwork_top *k, s32 tid, s32 cpu)
+{
+	size_t nr;
+	const struct kwork_task *t = kwork_top_tasks(k, &nr);
+	for (size_t i = 0; i < nr; i++)
+		if (t[i].tid == tid && (tid || t[i].cpu == cpu))
+			return t[i].run_ns;
+	return 0;
+}
+
+/* Task 1 runs 1000..1400 with an interrupt inside a softirq, then CPU 0 idles to 2000; task 2 has CPU 1 all the time. */
+static void plant(struct kwork_top *k)
+{
+	kernel(k, IRQ_OUT, 0, 1000, 1); /* recording began in the middle */
+	kernel(k, SOFT_IN, 0, 1100, 1);
+	kernel(k, IRQ_IN, 0, 1120, 1);
+	kernel(k, IRQ_OUT, 0, 1150, 1);
+	kernel(k, SOFT_OUT, 0, 1200, 1);
+	switched(k, 0, 1400, 1, 0);
+	kernel(k, IRQ_IN, 1, 1500, 2);
+	kernel(k, IRQ_OUT, 1, 1510, 2);
+	kernel(k, IRQ_IN, 0, 1600, 0);
+	kernel(k, IRQ_OUT, 0, 1640, 0);
+	switched(k, 0, 2000, 0, 1);
+	ok(!kwork_top_finish(k), "finished");
+}
+
+static void usage(void)
+{
+	struct kwork_top *k = begin(UINT32_MAX, NULL);
+	plant(k);
+	size_t nr;
+	const struct kwork_cpu_time *c = kwork_top_cpus(k, &nr);
+	is_u64(nr, 2, "two CPUs");
+	is_u64(c[0].load_ns, 300, "CPU 0: the task without the softirq");
+	is_u64(c[0].softirq_ns, 70, "the softirq without the interrupt");
+	is_u64(c[0].irq_ns, 70, "both interrupts");
+	is_u64(c[0].idle_ns, 560, "idle, but for the second");
+	is_u64(c[1].load_ns + c[1].irq_ns, 1000, "CPU 1 never switched: all of the time");
+	is_u64(ran(k, 1, 0), 300, "task 1");
+	is_u64(ran(k, 0, 0), 560, "the idle task");
+	is_u64(ran(k, 2, 0), 990, "task 2, whom nothing but an interrupt tells of");
+	kwork_top_free(k);
+
+	k = begin(1u << KWORK_SCHED, NULL);
+	plant(k);
+	is_u64(ran(k, 1, 0), 400, "without interrupts, their time is the task's");
+	kwork_top_free(k);
+}
+
+static void usage_chosen(void)
+{
+	static const struct time_range range = { 1110, 1500 };
+	static const s32 cpu = 0;
+	struct kwork_top *k = begin(
+		UINT32_MAX, &(struct sample_choice){
+				    .ranges = &range, .nr_ranges = 1, .cpus = &cpu, .nr_cpus = 1 });
+	plant(k);
+	size_t nr;
+	const struct kwork_cpu_time *c = kwork_top_cpus(k, &nr);
+	is_u64(nr, 1, "one CPU");
+	is_u64(c[0].load_ns, 200, "the task after the softirq");
+	is_u64(c[0].softirq_ns + c[0].irq_ns, 90, "the rest of the softirq");
+	is_u64(c[0].idle_ns, 100, "idle until the end");
+	is_u64(ran(k, 2, 0), 0, "nothing of another CPU");
+	kwork_top_free(k);
+}
+
+/* A real-time kernel preempts softirqs: task 1 is in one while task 2 runs. */
+static void usage_preempted(void)
+{
+	struct kwork_top *k = begin(UINT32_MAX, NULL);
+	switched(k, 0, 1000, 0, 1);
+	kernel(k, SOFT_IN, 0, 1100, 1);
+	switched(k, 0, 1200, 1, 2);
+	switched(k, 0, 1500, 2, 1);
+	kernel(k, SOFT_OUT, 0, 1550, 1);
+	switched(k, 0, 1600, 1, 0);
+	ok(!kwork_top_finish(k), "finished");
+	size_t nr;
+	const struct kwork_cpu_time *c = kwork_top_cpus(k, &nr);
+	is_u64(c[0].softirq_ns, 150, "both parts of the softirq");
+	is_u64(ran(k, 2, 0), 300, "and the task between them");
+	is_u64(ran(k, 1, 0), 150, "the first task without it");
+	kwork_top_free(k);
+}
+
 int main(void)
 {
+	usage();
+	usage_chosen();
+	usage_preempted();
 	interrupts();
 	softirqs();
 	works();
