@@ -71,11 +71,30 @@ for verb in "sched why" "lock contention" "kmem stat" "mem report"; do
 done
 
 # What perf has and we do not is refused by name.
-for verb in replay stats; do
-	exits 129 "$verb" "$SONDE" sched $verb
-	like "$err" "sonde sched: $verb: not supported: " "$verb: is not an unknown word"
-	like "$err" "hint: 'sched (timehist|latency)' shows " "$verb: what to use"
-done
+exits 129 "stats" "$SONDE" sched stats
+like "$err" "sonde sched: stats: not supported: " "is not an unknown word"
+like "$err" "hint: 'sched latency' shows " "what to use"
+
+# The trace again: its tasks ran for 78 ms, so does a round, on any machine.
+trace=$data/6.1-events_v6.dat
+exits 0 "replay" "$SONDE" sched replay -r 2 -i "$trace"
+like "$out" '^run measurement overhead: [0-9]+ nsecs$' "measures what it costs"
+like "$out" '^sleep measurement overhead: [0-9]+ nsecs$' "both ways"
+like "$out" '^nr_run_events:        [1-9][0-9]*$' "counts runs"
+like "$out" '^nr_sleep_events:      [1-9][0-9]*$' "sleeps"
+like "$out" '^nr_wakeup_events:     [1-9][0-9]*$' "and those that a thread ends"
+like "$out" '^task +[0-9]+ \( +cat: +144\), nr_events: [1-9][0-9]*$' "a line for each task"
+like "$out" '^#1  : [0-9]+\.[0-9]{3}, ravg: [0-9]+\.[0-9]{2}, cpu: [0-9]+\.[0-9]{2} / [0-9]+\.[0-9]{2}$' "the first round"
+like "$out" '^#2  : ' "and the second"
+unlike "$out" '^#3  : |swapper' "no third, and nobody replays idle time"
+exits 0 "replay as JSON" "$SONDE" sched replay --json -r 1 "$trace"
+is "$(python3 -c '
+import json, sys
+r = json.load(sys.stdin)
+one = r["rounds"][0]
+print(77e6 < r["run_ns"] < 80e6, one["cpu_ns"] > 0.9 * (r["run_ns"] - r["runs"] * r["run_overhead_ns"]), len(r["rounds"]))
+' <<<"$out")" "True True 1" "threads use the CPU time that was recorded"
+exits 129 "JSON without end" "$SONDE" sched replay --json -r 0 "$trace"
 
 # Which interval?
 trace=$data/6.1-events_v6.dat

@@ -20,6 +20,7 @@ void sched_defaults(void *opts)
 	o->max_rows = 5;
 	o->why_stack = 4;
 	o->critical_rows = 30;
+	o->repeat = 10;
 }
 
 int sched_take_input(struct app *app, struct sched_opts *o, int argc, char **argv)
@@ -113,8 +114,6 @@ static int run_words(struct app *app, const struct command *cmd, const struct sc
 static const struct {
 	const char *verb, *what, *instead;
 } refused[] = {
-	{ "replay", "recorded loads cannot be replayed",
-	  "'sched timehist' shows what each thread did, 'sched why' what it waited for" },
 	{ "stats", "there are no reports of /proc/schedstat",
 	  "'sched latency' shows how long threads waited for a CPU, 'sched why' for whom" },
 };
@@ -160,6 +159,7 @@ static const struct command *const subs[] = {
 	&command_sched_critical,
 	&command_sched_timehist,
 	&command_sched_map,
+	&command_sched_replay,
 	NULL,
 };
 /* clang-format on */
@@ -173,6 +173,7 @@ static const struct opt_example examples[] = {
 	{ "sched timehist --state", "every run of every thread" },
 	{ "sched script", "the events one by one" },
 	{ "sched map", "which thread ran where, a line for each switch" },
+	{ "sched replay -r 3", "do the recorded load again, three times" },
 	{ 0 },
 };
 

@@ -34,6 +34,9 @@ struct sched_opts {
 	/* why */
 	u64 max_threads, max_rows, why_stack;
 
+	/* replay */
+	s64 repeat;
+
 	/* critical */
 	const char *critical_from, *critical_to;
 	u64 critical_rows;

@@ -1,6 +1,7 @@
 /* Intervals of threads from planted events: who ran, who waited, who woke whom, and what is said where events are missing. */
 #include "analysis/critical.h"
 #include "analysis/off_cpu.h"
+#include "analysis/replay_plan.h"
 #include "analysis/sched_latency.h"
 #include "analysis/sched_why.h"
 #include "analysis/thread_states.h"
@@ -852,8 +853,60 @@ static void test_critical(void)
 	critical_free(c);
 }
 
+/* ---- replay ---- */
+
+static void tell_plan(const struct replay_plan *p)
+{
+	static const char *const words[] = { "run", "nap", "sleep", "wake" };
+	size_t nr;
+	const struct replay_task *tasks = replay_plan_tasks(p, &nr);
+	tell_reset();
+	for (size_t i = 0; i < nr; i++) {
+		told_len += (size_t)snprintf(told + told_len, sizeof(told) - told_len, "%d:",
+					     thread_at(replay_plan_states(p), tasks[i].thread)->tid);
+		vec_for_each (&tasks[i].steps, step)
+			told_len += (size_t)snprintf(told + told_len, sizeof(told) - told_len,
+						     " %s %llu", words[step->kind],
+						     (unsigned long long)step->value);
+		told_len += (size_t)snprintf(told + told_len, sizeof(told) - told_len, "\n");
+	}
+}
+
+static void test_replay_plan(void)
+{
+	struct replay_plan *p = replay_plan_new();
+	struct sink *sink = replay_plan_sink(p);
+	void *state;
+	ok(!sink->ops->shard_new(sink, 0, NULL, &state), "a plan");
+	ts = state;
+	sw(100, 0, 7, S, 8);
+	wake(EV_WAKING, 150, 0, 8, 7, 0);
+	sw(180, 0, 8, PREEMPTED, 7);
+	sw(200, 0, 7, D, 8);
+	struct sample *irq = make_wake(EV_WAKING, 230, 0, 8, 7, 0);
+	raw_of(irq)->flags = 0x08;
+	feed(irq);
+	sw(240, 0, 8, PREEMPTED, 7);
+	wake(EV_NEW, 250, 0, 7, 9, 0);
+	sw(260, 0, 7, S, 9);
+	sw(300, 0, 9, S, 0);
+	sw(900, 0, 0, 0, 9);
+	ok(!replay_plan_finish(p), "finished");
+	tell_plan(p);
+	is_told("7: sleep 0 run 20 nap 30 run 10 wake 1 run 10\n"
+		"8: run 50 wake 0 run 70\n"
+		"9: sleep 1 run 40 nap 600\n",
+		"who ran how long between which wake-ups; interrupts end a sleep by time, idle "
+		"tasks have no part");
+	struct replay_totals t = replay_plan_totals(p);
+	ok(t.nr_runs == 6 && t.nr_joined == 1 && t.nr_sleeps == 2 && t.nr_naps == 2, "totals");
+	is_u64(t.run_ns, 200, "all that ran");
+	replay_plan_free(p);
+}
+
 int main(void)
 {
+	test_replay_plan();
 	test_why();
 	test_why_gap();
 	test_plain();
