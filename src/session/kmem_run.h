@@ -1,6 +1,7 @@
-/* One run over a recording of the slab allocator's events: rows by call site and by address, with names. */
+/* One run over a recording of the kernel's allocators: rows by call site and by address, with names. */
 #pragma once
 
+#include "analysis/page_held.h"
 #include "model/kmem.h"
 #include "session/symbols.h"
 
@@ -31,3 +32,41 @@ void kmem_run_done(struct kmem_run *r);
 void kmem_sort(struct kmem_list *l, const enum kmem_key *keys, u32 nr);
 /* "frag" ...; -1: unknown. */
 int kmem_key_find(const char *name, size_t len);
+
+/* ---- pages ---- */
+
+enum page_key {
+	PAGE_BYTES,
+	PAGE_HIT,
+	PAGE_PAGE,
+	PAGE_CALLSITE,
+	PAGE_ORDER,
+	PAGE_MIGTYPE,
+	PAGE_GFP,
+	PAGE_NR_KEYS
+};
+
+struct page_list {
+	struct page_row *rows;
+	size_t nr;
+};
+
+struct page_run {
+	struct page_list sites, pages;
+	struct page_gfp *gfps; /* by their flags */
+	size_t nr_gfps;
+	const struct page_gfp *gfp_of; /* [page_row.gfp] */
+	struct page_totals totals;
+	u64 nr_lost;
+	bool live;
+	struct page_held *held;
+	struct arena arena; /* of names */
+};
+
+/* live: of rows, only what is not freed by the end. 0 or negative errno with a diag; page_run_done() in any case. */
+int page_run(struct page_run *r, struct symbols *sy, const struct kmem_run_opts *o,
+	     bool live) must_check;
+void page_run_done(struct page_run *r);
+void page_sort(struct page_run *r, struct page_list *l, const enum page_key *keys, u32 nr);
+/* "bytes" ...; -1: unknown. */
+int page_key_find(const char *name, size_t len);

@@ -43,6 +43,8 @@ CASES = [
     ("lock-info", "value", "lock info -i lock.data"),
     ("record", "value", "kmem record -o kmem.data -- true"),
     ("kmem-stat", "value", "kmem stat --caller --alloc -l 9 -i kmem.data"),
+    ("record", "value", "kmem record --page -o pages.data -- true"),
+    ("kmem-pages", "value", "kmem stat --page --caller --alloc -l 9 -i pages.data"),
     ("record", "value", "kwork record -o kwork.data -- sleep 0.1"),
     ("kwork", "value", "kwork report -i kwork.data"),
     ("kwork", "value", "kwork timehist -i kwork.data"),

@@ -51,4 +51,49 @@ needs_or_skip "perf's tables" perf || for args in "--caller" "--alloc" "--caller
 	[ "$(grep -c . theirs)" -gt 20 ] && cmp -s ours theirs
 	ok $? "kmem $args stat: what perf prints" || diag "$(diff theirs ours | head -20)"
 done
+
+# ---- pages -----------------------------------------------------------------------------------------------------------------------
+[ -e $tracefs/events/kmem/mm_page_alloc ] || { done_testing; exit; }
+cat >pages.py <<'END'
+import mmap
+made = mmap.mmap(-1, 16 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+for at in range(0, 16 << 20, 4096):
+    made[at] = 1
+END
+exits 0 "kmem record --page" "$SONDE" kmem record --page -q -m 32M -o pages.data -- python3 pages.py
+events=$("$SONDE" evlist -i pages.data)
+like "$events" '^kmem:mm_page_alloc$' "records pages"
+unlike "$events" 'kmalloc' "and no slab events"
+exits 0 "kmem stat --page" "$SONDE" kmem stat --page --caller --alloc --json pages.data
+printf '%s\n' "$out" >pages.json
+is "$(python3 - <<'END'
+import json
+d = json.load(open("pages.json"))
+got = d["allocated"]["requests"] - d["failed"]["requests"]
+for rows in d["callsites"], d["pages"]:
+    print(sum(r["hits"] for r in rows) == got, sum(r["live_hits"] for r in rows) + d["allocated_and_freed"]["requests"] + d["missed_frees"] == got)
+print(sum(o["requests"] for o in d["orders"]) == got, d["freed"]["requests"] == d["allocated_and_freed"]["requests"] + d["only_freed"]["requests"])
+# 16 MB for the program, by who wants them: not the allocator.
+most = sum(r["bytes"] for r in d["callsites"] if "__GFP_ZERO" in r["gfp_flags"] and r["gfp_flags"].startswith(("GFP_HIGHUSER_MOVABLE", "GFP_TRANSHUGE")) and r["migratetype"] == 1)
+print(most >= 16 << 20 or d["lost"] > 0, any("alloc_pages" in r["callsite"] for r in d["callsites"]))
+END
+)" $'True True\nTrue True\nTrue True\nTrue False' "sums agree, and the program's pages are movable ones of their own caller"
+exits 0 "the tables" "$SONDE" kmem --page --caller --live -l 2 -i pages.data stat
+like "$out" '^# [0-9a-f]+: +HUM\|?[A-Z|]*: GFP_HIGHUSER_MOVABLE' "short names of flags are explained"
+like "$out" '^  Live alloc \(KB\) \| Hits      \| Order \| Mig.type \| GFP flags           \| Callsite$' "what is held"
+like "$out" '^Total allocation requests     : +[1-9][0-9]*   \[ +[1-9][0-9]* KB \]$' "and sums"
+like "$err" 'not seen|no free was missed' "with what was missed"
+exits 129 "a key of the slab allocator" "$SONDE" kmem stat --page -s frag pages.data
+like "$err" "-s: 'frag' is a key of the other allocator" "is named"
+
+# perf swaps two kinds of pages, does not know the functions of the allocator, and counts a page once that was allocated again.
+numbers() { sed -E 's/ *\| [^|]*$//; s/RECLAIM/?/; s/MOVABLE/?/; s/^(Total.*[0-9]) +\[.*/\1/' | grep -v '^Order\|^ *[0-9]* .*\.$\|alloc-only\|alloc+freed' | tr -s ' ' | sort; }
+needs_or_skip "perf's tables of pages" perf || for args in "--alloc" "--alloc -s page,order,migtype,gfp"; do
+	# shellcheck disable=SC2086
+	perf kmem --page $args -i pages.data stat 2>/dev/null | numbers >theirs
+	# shellcheck disable=SC2086
+	bin/perf kmem --page $args -i pages.data stat 2>/dev/null | numbers >ours
+	[ "$(grep -c . theirs)" -gt 20 ] && cmp -s ours theirs
+	ok $? "kmem --page $args stat: perf's numbers" || diag "$(diff theirs ours | head -20)"
+done
 done_testing

@@ -1,26 +1,16 @@
 /* `sonde kmem`: which code allocates kernel memory, how much of it is wasted, and what is not freed. */
+#include "cmd/kmem/kmem.h"
+
 #include "base/json.h"
 #include "cmd/app/commands.h"
 #include "cmd/app/opt_rows.h"
 #include "cmd/record/preset.h"
-#include "session/kmem_run.h"
 #include "view/text_kmem.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-enum kmem_table { TABLE_SITES, TABLE_ADDRESSES, NR_TABLES };
-
-struct kmem_opts {
-	const char *input;
-	struct symbol_opts symbols;
-	unsigned order; /* of the options that name tables */
-	unsigned asked[NR_TABLES]; /* when it was asked for; 0: it was not */
-	u64 lines[NR_TABLES];
-	const char *sort[NR_TABLES];
-	bool raw_ip, slab, held, force;
-};
 
 static void kmem_defaults(void *opts)
 {
@@ -37,18 +27,18 @@ static int take_table(struct kmem_opts *o, enum kmem_table t, bool negated)
 
 static int take_caller(void *opts, const char *value, bool negated, struct diag *d)
 {
-	return take_table(opts, TABLE_SITES, negated);
+	return take_table(opts, KMEM_SITES, negated);
 }
 
 static int take_alloc(void *opts, const char *value, bool negated, struct diag *d)
 {
-	return take_table(opts, TABLE_ADDRESSES, negated);
+	return take_table(opts, KMEM_ADDRESSES, negated);
 }
 
 /* -l and -s are about the table that was named last, or about both where none was. */
 static bool applies(const struct kmem_opts *o, enum kmem_table t)
 {
-	enum kmem_table other = t == TABLE_SITES ? TABLE_ADDRESSES : TABLE_SITES;
+	enum kmem_table other = t == KMEM_SITES ? KMEM_ADDRESSES : KMEM_SITES;
 	return o->asked[t] >= o->asked[other];
 }
 
@@ -58,7 +48,7 @@ static int take_lines(void *opts, const char *value, bool negated, struct diag *
 	u64 n = 0;
 	if (!negated && num_parse_u64(value, 10, &n))
 		return diag_error(d, -EINVAL, "-l: invalid number '%s'", value);
-	for (int t = 0; t < NR_TABLES; t++)
+	for (int t = 0; t < KMEM_NR_TABLES; t++)
 		if (applies(o, (enum kmem_table)t))
 			o->lines[t] = n;
 	return 0;
@@ -69,42 +59,64 @@ static int take_sort(void *opts, const char *value, bool negated, struct diag *d
 	struct kmem_opts *o = opts;
 	for (const char *at = value; at && *at;) {
 		size_t len = strcspn(at, ",");
-		if (kmem_key_find(at, len) < 0) {
+		if (kmem_key_find(at, len) < 0 && page_key_find(at, len) < 0) {
 			diag_error(d, -EINVAL, "-s: unknown key '%.*s'", (int)len, at);
-			diag_hint(d, "keys: frag, hit, bytes, pingpong, ptr, callsite, held");
+			diag_hint(d, "keys: frag, hit, bytes, pingpong, ptr, callsite, held; with "
+				     "--page: bytes, hit, page, callsite, order, migtype, gfp");
 			return -EINVAL;
 		}
 		at += len + (at[len] == ',');
 	}
-	for (int t = 0; t < NR_TABLES; t++)
+	for (int t = 0; t < KMEM_NR_TABLES; t++)
 		if (applies(o, (enum kmem_table)t))
 			o->sort[t] = value;
 	return 0;
 }
 
-static void sort_table(struct kmem_list *l, const char *keys)
+u32 kmem_parse_keys(struct app *app, const char *text, int (*find)(const char *, size_t), int *keys,
+		    u32 max)
 {
-	enum kmem_key list[KMEM_NR_KEYS];
 	u32 nr = 0;
-	for (const char *at = keys ? keys : "frag,hit,bytes"; *at && nr < KMEM_NR_KEYS;) {
+	for (const char *at = text; *at && nr < max;) {
 		size_t len = strcspn(at, ",");
-		list[nr++] = (enum kmem_key)kmem_key_find(at, len);
+		keys[nr] = find(at, len);
+		if (keys[nr++] < 0) {
+			diag_error(&app->diag, -EINVAL,
+				   "-s: '%.*s' is a key of the other allocator", (int)len, at);
+			diag_hint(&app->diag,
+				  "frag, pingpong, ptr and held are keys of --slab; page, "
+				  "order, migtype and gfp of --page");
+			return 0;
+		}
 		at += len + (at[len] == ',');
 	}
+	return nr;
+}
+
+/* 0, or a usage status. */
+static int sort_table(struct app *app, struct kmem_list *l, const char *text)
+{
+	int keys[KMEM_NR_KEYS];
+	enum kmem_key list[KMEM_NR_KEYS];
+	u32 nr = kmem_parse_keys(app, text ? text : "frag,hit,bytes", kmem_key_find, keys,
+				 KMEM_NR_KEYS);
+	for (u32 i = 0; i < nr; i++)
+		list[i] = (enum kmem_key)keys[i];
 	kmem_sort(l, list, nr);
+	return nr ? 0 : app_usage_said(app);
 }
 
 /* ---- printing --------------------------------------------------------------------------------------------------- */
 
 static void print_text(struct app *app, const struct kmem_opts *o, const struct kmem_run *r)
 {
-	const struct kmem_list *lists[NR_TABLES] = { &r->sites, &r->addresses };
-	for (int t = 0; t < NR_TABLES; t++)
+	const struct kmem_list *lists[KMEM_NR_TABLES] = { &r->sites, &r->addresses };
+	for (int t = 0; t < KMEM_NR_TABLES; t++)
 		if (o->asked[t])
 			text_kmem_rows(lists[t]->rows, lists[t]->nr,
-				       &(struct text_kmem_style){ .addresses = t == TABLE_ADDRESSES,
+				       &(struct text_kmem_style){ .addresses = t == KMEM_ADDRESSES,
 								  .max_rows = o->lines[t],
-								  .held = o->held },
+								  .held = o->held || o->live },
 				       &app->out);
 	text_kmem_summary(&r->totals, &app->out);
 }
@@ -126,8 +138,8 @@ static void put_row(struct json *j, const struct kmem_row *r, bool address)
 
 static int print_json(struct app *app, const struct kmem_opts *o, const struct kmem_run *r)
 {
-	static const char *const keys[NR_TABLES] = { "callsites", "addresses" };
-	const struct kmem_list *lists[NR_TABLES] = { &r->sites, &r->addresses };
+	static const char *const keys[KMEM_NR_TABLES] = { "callsites", "addresses" };
+	const struct kmem_list *lists[KMEM_NR_TABLES] = { &r->sites, &r->addresses };
 	struct json j;
 	json_begin(&j, &app->out, JSON_PRETTY);
 	json_object(&j);
@@ -140,13 +152,13 @@ static int print_json(struct app *app, const struct kmem_opts *o, const struct k
 	json_put_u64(&j, "missed_frees", r->totals.nr_unseen_frees);
 	json_put_u64(&j, "unknown_frees", r->totals.nr_unseen_allocs);
 	json_put_u64(&j, "lost", r->nr_lost);
-	for (int t = 0; t < NR_TABLES; t++) {
+	for (int t = 0; t < KMEM_NR_TABLES; t++) {
 		if (!o->asked[t])
 			continue;
 		json_key(&j, keys[t]);
 		json_array(&j);
 		for (size_t i = 0; i < lists[t]->nr && (!o->lines[t] || i < o->lines[t]); i++)
-			put_row(&j, &lists[t]->rows[i], t == TABLE_ADDRESSES);
+			put_row(&j, &lists[t]->rows[i], t == KMEM_ADDRESSES);
 		json_array_end(&j);
 	}
 	json_object_end(&j);
@@ -172,20 +184,16 @@ static void report_missed(struct app *app, const struct kmem_opts *o, const stru
 		diag_note(d, "no free was missed, as far as memory was allocated again");
 }
 
-static int stat_run(struct app *app, void *opts, int argc, char **argv)
+static int stat_slab(struct app *app, const struct kmem_opts *o, const struct kmem_run_opts *ro)
 {
-	app->diag.recorder = "kmem record -- COMMAND";
-	const struct kmem_opts *o = opts;
 	struct kmem_run r;
-	if (argc > 1)
-		return app_usage(app, "unexpected argument '%s'", argv[1]);
-	struct kmem_run_opts ro = { .input = argc ? argv[0] : o->input,
-				    .symbols = o->symbols,
-				    .raw_ip = o->raw_ip };
-	int err = kmem_run(&r, app_symbols(app), &ro);
+	int err = kmem_run(&r, app_symbols(app), ro), status = 0;
 	if (!err) {
-		sort_table(&r.sites, o->sort[TABLE_SITES]);
-		sort_table(&r.addresses, o->sort[TABLE_ADDRESSES]);
+		status = sort_table(app, &r.sites, o->sort[KMEM_SITES]);
+		if (!status)
+			status = sort_table(app, &r.addresses, o->sort[KMEM_ADDRESSES]);
+	}
+	if (!err && !status) {
 		report_missed(app, o, &r);
 		if (app->json)
 			err = print_json(app, o, &r);
@@ -193,48 +201,75 @@ static int stat_run(struct app *app, void *opts, int argc, char **argv)
 			print_text(app, o, &r);
 	}
 	kmem_run_done(&r);
-	return err ? app_fail(app, err) : APP_DONE;
+	return status ? status : err ? app_fail(app, err) : APP_DONE;
+}
+
+static int stat_run(struct app *app, void *opts, int argc, char **argv)
+{
+	const struct kmem_opts *o = opts;
+	app->diag.recorder = o->page ? "kmem --page record -- COMMAND" : "kmem record -- COMMAND";
+	if (argc > 1)
+		return app_usage(app, "unexpected argument '%s'", argv[1]);
+	if (app->json && o->page && o->slab)
+		return app_usage(app, "--json: --slab or --page, not both");
+	struct kmem_run_opts ro = { .input = argc ? argv[0] : o->input,
+				    .symbols = o->symbols,
+				    .raw_ip = o->raw_ip };
+	int status = o->slab || !o->page ? stat_slab(app, o, &ro) : 0;
+	return status || !o->page ? status : kmem_stat_pages(app, o, &ro);
 }
 
 static int record_kmem(struct app *app, void *opts, int argc, char **argv)
 {
-	static const char *const unified[] = { "kmem:kmalloc", "kmem:kfree", "kmem:kmem_cache_alloc",
-					       "kmem:kmem_cache_free", NULL };
+	static const char *const slab[] = { "kmem:kmalloc", "kmem:kfree", "kmem:kmem_cache_alloc",
+					    "kmem:kmem_cache_free", NULL };
 	static const char *const legacy[] = { "kmem:kmalloc_node", "kmem:kmem_cache_alloc_node",
 					      NULL };
-	static const char *const by_node[] = { "kmem:kmalloc",
-					       "kmem:kmalloc_node",
-					       "kmem:kfree",
-					       "kmem:kmem_cache_alloc",
-					       "kmem:kmem_cache_alloc_node",
-					       "kmem:kmem_cache_free",
-					       NULL };
-	return record_run_preset(
-		app, opts,
-		&(struct record_preset){ .events = record_kernel_has(legacy) ? by_node : unified,
-					 .system_wide = true },
-		argc, argv);
+	static const char *const pages[] = { "kmem:mm_page_alloc", "kmem:mm_page_free", NULL };
+	struct kmem_opts *o = opts;
+	const char *events[ARRAY_SIZE(slab) + ARRAY_SIZE(legacy) + ARRAY_SIZE(pages)];
+	size_t nr = 0;
+	bool with_slab = o->slab || !o->page, by_node = with_slab && record_kernel_has(legacy);
+	for (const char *const *e = slab; with_slab && *e; e++)
+		events[nr++] = *e;
+	for (const char *const *e = legacy; by_node && *e; e++)
+		events[nr++] = *e;
+	for (const char *const *e = pages; o->page && *e; e++)
+		events[nr++] = *e;
+	events[nr] = NULL;
+	return record_run_preset(app, &o->record,
+				 &(struct record_preset){ .events = events,
+							  .system_wide = true,
+							  .call_graph = o->page ? "fp" : NULL },
+				 argc, argv);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
 
 /* clang-format off */
+#define ALLOCATOR_ROWS                                                                                               \
+	OPT_FLAG(0, "slab", struct kmem_opts, slab, "The slab allocator (default)"),                                 \
+	OPT_FLAG(0, "page", struct kmem_opts, page, "The page allocator; with --slab, both")
 #define KMEM_ROWS                                                                                                    \
 	OPT_STR('i', "input", struct kmem_opts, input, "FILE", "Read FILE (perf.data)"),                             \
 	OPT_CALL(0, "caller", NULL, "One row per call site", take_caller),                                           \
-	OPT_CALL(0, "alloc", NULL, "One row per address that was allocated", take_alloc),                            \
-	OPT_CALL('s', "sort", "KEYS", "Sort the last table named by frag, hit, bytes (default, in this order), pingpong, ptr, callsite or held", take_sort), \
+	OPT_CALL(0, "alloc", NULL, "One row per address, or page, that was allocated", take_alloc),                            \
+	OPT_CALL('s', "sort", "KEYS", "Sort the last table named by frag, hit, bytes (default, in this order), pingpong, ptr, callsite or held; with --page by bytes, hit (default), page, callsite, order, migtype or gfp", take_sort), \
 	OPT_CALL('l', "line", "N", "Show N rows of the last table named", take_lines),                               \
 	OPT_FLAG(0, "raw-ip", struct kmem_opts, raw_ip, "Show call sites as addresses"),                             \
 	OPT_FLAG(0, "held", struct kmem_opts, held, "Add a column with the bytes that were not freed by the end"),   \
-	OPT_FLAG(0, "slab", struct kmem_opts, slab, "The slab allocator, which is what there is", .hidden = true),   \
-	OPT_FLAG(0, "page", struct kmem_opts, slab, "The page allocator is not analysed: use 'record -g -e kmem:mm_page_alloc', then 'report'", .refused = true), \
+	OPT_FLAG(0, "live", struct kmem_opts, live, "With --page: only pages that were not freed by the end; else as --held"), \
+	ALLOCATOR_ROWS,                                                                                              \
 	OPT_FLAG('f', "force", struct kmem_opts, force, "Accepted; file ownership is never checked", .hidden = true)
 
 static const struct opt stat_rows[] = {
 	KMEM_ROWS,
 	OPT_STR(0, "vmlinux", struct kmem_opts, symbols.vmlinux, "FILE", "Kernel image"),
 	OPT_STR(0, "kallsyms", struct kmem_opts, symbols.kallsyms, "FILE", "Kernel symbols from a copy of /proc/kallsyms"),
+	OPT_END(),
+};
+static const struct opt kmem_record_rows[] = {
+	ALLOCATOR_ROWS,
 	OPT_END(),
 };
 static const struct opt kmem_rows[] = {
@@ -245,6 +280,7 @@ static const struct opt kmem_rows[] = {
 
 static const struct opt_example record_examples[] = {
 	{ "kmem record -- sleep 1", "what the kernel allocates in a second" },
+	{ "kmem record --page -- make", "pages, with the call chains that asked for them" },
 	{ 0 },
 };
 
@@ -252,6 +288,7 @@ static const struct opt_example stat_examples[] = {
 	{ "kmem stat --caller -l 10", "the ten call sites with the most waste" },
 	{ "kmem stat --caller -s bytes", "call sites by bytes allocated" },
 	{ "kmem stat --caller -s held --held", "what was not freed, by call site" },
+	{ "kmem stat --page --caller --live -l 10", "who holds the most pages" },
 	{ 0 },
 };
 
@@ -260,11 +297,14 @@ static const struct command command_kmem_record = {
 	.summary = "record allocations and frees of the kernel",
 	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
 	.about =
-		"Records the slab allocator's events on all CPUs, since memory is often freed by "
+		"Records the allocator's events on all CPUs, since memory is often freed by "
 		"another task than the one that allocated it. Takes all options of `sonde record`.",
 	.examples = record_examples,
-	.opts = record_rows,
-	.opts_size = sizeof(struct record_opts),
+	.opts = kmem_record_rows,
+	.opts_size = sizeof(struct kmem_opts),
+	.same_opts = true,
+	.takes = &command_record,
+	.takes_at = offsetof(struct kmem_opts, record),
 	.run = record_kmem,
 };
 
@@ -274,7 +314,8 @@ static const struct command command_kmem_stat = {
 	.usage = "[OPTIONS] [FILE]",
 	.about = "Frag is the share allocated beyond the request, Ping-pong counts memory freed on "
 		 "another CPU than the one that allocated it. Frees that were not seen are counted "
-		 "beside what looks held.",
+		 "beside what looks held. With --page, the call site of pages is the first "
+		 "function that does not belong to the page allocator.",
 	.examples = stat_examples,
 	.opts = stat_rows,
 	.opts_size = sizeof(struct kmem_opts),
@@ -300,7 +341,9 @@ const struct command command_kmem = {
 	.group = "Why",
 	.summary = "kernel memory: who allocates it, waste, what is not freed",
 	.usage = "[OPTIONS] COMMAND",
-	.about = "Options of `stat` may stand before or after it.",
+	.about = "Options of `stat` may stand before or after it; --slab and --page are for "
+		 "`record` "
+		 "too.",
 	.examples = examples,
 	.opts = kmem_rows,
 	.opts_size = sizeof(struct kmem_opts),
