@@ -62,4 +62,8 @@ needs_or_skip "perf's tables" perf || for args in contention "contention -t" rep
 	grep -q . theirs && cmp -s ours theirs
 	ok $? "lock $args: what perf prints" || diag "$(diff theirs ours | head -20)"
 done
+exits 129 "contention in the kernel" "$SONDE" lock contention -b
+like "$err" "use 'run lockwait'" "names what adds up there"
+exits 129 "owners" "$SONDE" lock contention -o
+like "$err" "'sched why' shows who woke" "names what tells of them"
 done_testing

@@ -21,7 +21,7 @@ struct lock_opts {
 	bool stack_skip_given;
 	bool by_thread, by_address, by_name;
 	bool threads, classes; /* of info */
-	bool force;
+	bool force, bpf, owner;
 };
 
 struct lock_call {
@@ -354,6 +354,12 @@ static const struct opt contention_rows[] = {
 		 "Innermost frames that are never the caller (0; called as perf: 3); functions of "
 		 "locking itself are always left out",
 		 OPT_SEEN(struct lock_opts, stack_skip_given)),
+	OPT_FLAG('b', "use-bpf", struct lock_opts, bpf,
+		 "Not added up in the kernel: use 'run lockwait', which is, by stack and program",
+		 .refused = true),
+	OPT_FLAG('o', "lock-owner", struct lock_opts, owner,
+		 "Owners are not recorded: 'sched why' shows who woke the threads that waited",
+		 .refused = true),
 	KERNEL_ROWS,
 	OPT_END(),
 };
