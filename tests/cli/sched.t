@@ -70,11 +70,6 @@ for verb in "sched why" "lock contention" "kmem stat" "mem report"; do
 	like "$err" "hint: record one first: sonde ${verb% *} record -- COMMAND" "$verb: how to make one"
 done
 
-# What perf has and we do not is refused by name.
-exits 129 "stats" "$SONDE" sched stats
-like "$err" "sonde sched: stats: not supported: " "is not an unknown word"
-like "$err" "hint: 'sched latency' shows " "what to use"
-
 # The trace again: its tasks ran for 78 ms, so does a round, on any machine.
 trace=$data/6.1-events_v6.dat
 exits 0 "replay" "$SONDE" sched replay -r 2 -i "$trace"

@@ -136,6 +136,7 @@ CASES = [
     ("sched-timehist", "value", "sched timehist -S -i DATA/6.1-lost.dat"),
     ("sched-why", "value", "sched why -i DATA/6.1-events_v6.dat"),
     ("sched-critical", "value", "sched critical --to sched_switch -i DATA/6.1-events_v6.dat"),
+    ("sched-stats", "value", "sched stats report TREE/fuzz/corpus/schedstat/v17"),
     ("sched-replay", "value", "sched replay -r 1 -i DATA/6.1-events_v6.dat"),
     ("sched-map", "value", "sched map -i DATA/6.1-events_v6.dat"),
     ("sql", "value", "sql DATA/6.1-events_v6.dat waits wakers"),

@@ -71,6 +71,7 @@ extern const struct command command_timeline;
 extern const struct command command_sched_latency;
 extern const struct command command_sched_map;
 extern const struct command command_sched_replay;
+extern const struct command command_sched_stats;
 extern const struct command command_sched_record;
 extern const struct command command_sched_timehist;
 extern const struct command command_sched_why;

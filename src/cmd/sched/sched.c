@@ -99,7 +99,7 @@ static int run_words(struct app *app, const struct command *cmd, const struct sc
 	if (!words)
 		return app_fail(app, -ENOMEM);
 	words[nr++] = (char *)cmd->name;
-	if (cmd != &command_sched_record) {
+	if (cmd != &command_sched_record && cmd != &command_sched_stats) {
 		words[nr++] = (char *)"-i";
 		words[nr++] = (char *)o->input;
 	}
@@ -110,32 +110,8 @@ static int run_words(struct app *app, const struct command *cmd, const struct sc
 	return status;
 }
 
-/* perf's verbs that sonde lacks, and what to use instead. */
-static const struct {
-	const char *verb, *what, *instead;
-} refused[] = {
-	{ "stats", "there are no reports of /proc/schedstat",
-	  "'sched latency' shows how long threads waited for a CPU, 'sched why' for whom" },
-};
-
-static int refuse(struct app *app, const char *word)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
-		if (strcmp(refused[i].verb, word))
-			continue;
-		(void)diag_error(&app->diag, -ENOTSUP, "%s: not supported: %s", word,
-				 refused[i].what);
-		diag_hint(&app->diag, "%s", refused[i].instead);
-		return app_usage_said(app);
-	}
-	return 0;
-}
-
 static int run(struct app *app, void *opts, int argc, char **argv)
 {
-	int status = argc ? refuse(app, argv[0]) : 0;
-	if (status)
-		return status;
 	if (argc && !strcmp(argv[0], "script"))
 		return run_words(app, &command_script, opts, argc, argv);
 	const struct command *sub = argc ? find_prefix(app->cmd->subs, argv[0]) : NULL;
@@ -160,6 +136,7 @@ static const struct command *const subs[] = {
 	&command_sched_timehist,
 	&command_sched_map,
 	&command_sched_replay,
+	&command_sched_stats,
 	NULL,
 };
 /* clang-format on */
@@ -173,6 +150,7 @@ static const struct opt_example examples[] = {
 	{ "sched timehist --state", "every run of every thread" },
 	{ "sched script", "the events one by one" },
 	{ "sched map", "which thread ran where, a line for each switch" },
+	{ "sched stats -- make", "what the scheduler counted meanwhile, without events" },
 	{ "sched replay -r 3", "do the recorded load again, three times" },
 	{ 0 },
 };
@@ -182,7 +160,8 @@ const struct command command_sched = {
 	.group = "Why",
 	.summary = "record the scheduler and show who waited for a CPU",
 	.usage = "[-i FILE] COMMAND [OPTIONS]",
-	.about = "All commands but 'record' read a recording of scheduler events: a perf.data of "
+	.about = "All commands but 'record' and 'stats' read a recording of scheduler events: a "
+		 "perf.data of "
 		 "'sched record' (ours or perf's), or a trace.dat of 'ftrace record -e sched'. "
 		 "'sched "
 		 "script' prints the events one by one, as 'script' does.",

@@ -37,6 +37,9 @@ struct sched_opts {
 	/* replay */
 	s64 repeat;
 
+	/* stats */
+	const char *stats_file;
+
 	/* critical */
 	const char *critical_from, *critical_to;
 	u64 critical_rows;
