@@ -172,21 +172,6 @@ static int choose(struct event_filter *f, struct filter *x, const char *text, si
 
 /* ---- fields ---- */
 
-/* Names that are compared with strings are strings: of a pointer, the name of the function it points to. */
-static void mark_text(struct filter *x, const struct expr_node *n)
-{
-	if (!n)
-		return;
-	for (unsigned i = 0; i < ARRAY_SIZE(n->kids); i++)
-		mark_text(x, n->kids[i]);
-	for (unsigned i = 0; i < 2 && n->kids[0] && n->kids[1]; i++) {
-		const struct expr_node *name = n->kids[i], *other = n->kids[1 - i];
-		if (name->op == EXPR_IDENT && other->op == EXPR_VALUE &&
-		    other->value.type == EXPR_STR)
-			x->as_text[name->ident] = true;
-	}
-}
-
 static struct bound bind_name(const struct filter *x, u32 ident, const struct schema *s)
 {
 	static const struct {
@@ -246,7 +231,7 @@ static int bind(struct event_filter *f, struct filter *x, const char *text, u32 
 	x->as_text = calloc(nr + 1, sizeof(*x->as_text));
 	int err = known && x->as_text ? 0 : -ENOMEM;
 	if (!err)
-		mark_text(x, x->expr.root);
+		expr_mark_text(&x->expr, x->as_text); /* of a pointer: the function it points to */
 	for (u32 i = 0; !err && i < f->env.nr_events; i++) {
 		if (!x->chosen[i])
 			continue;
@@ -355,21 +340,6 @@ static int get(void *ctx, u32 ident, const char *name, struct expr_value *ret)
 	return -ENOENT;
 }
 
-/* What cannot be told of this event (a field it lacks) is false, and only that part is. */
-static bool holds(const struct expr *e, const struct expr_node *n, const struct expr_env *env)
-{
-	switch (n->op) {
-	case EXPR_AND: return holds(e, n->kids[0], env) && holds(e, n->kids[1], env);
-	case EXPR_OR: return holds(e, n->kids[0], env) || holds(e, n->kids[1], env);
-	case EXPR_NOT: return !holds(e, n->kids[0], env);
-	default: break;
-	}
-	struct expr part = *e;
-	struct expr_value v;
-	part.root = n;
-	return !expr_eval(&part, env, &v, NULL) && expr_true(&v);
-}
-
 static bool matches(const struct event_filter *f, const struct filter *x, const struct sample *s)
 {
 	if (s->event >= f->env.nr_events || !x->chosen[s->event])
@@ -381,7 +351,7 @@ static bool matches(const struct event_filter *f, const struct filter *x, const 
 	a.bounds = x->bounds[s->event];
 	a.s = s;
 	a.nr_strings = 0;
-	return holds(&x->expr, x->expr.root, &(struct expr_env){ .get = get, .ctx = &a });
+	return expr_holds(&x->expr, &(struct expr_env){ .get = get, .ctx = &a });
 }
 
 bool event_filter_keep(const struct event_filter *f, const struct sample *s)

@@ -117,6 +117,14 @@ void expr_done(struct expr *e);
 int expr_eval(const struct expr *e, const struct expr_env *env, struct expr_value *ret,
 	      struct diag *d) must_check;
 
+/*
+ * Whether a filter lets something pass. What cannot be told of it (a name that env->get refuses) is false, and only the comparison that it
+ * stands in.
+ */
+bool expr_holds(const struct expr *e, const struct expr_env *env);
+/* Marks names that are compared with strings: as_text[ident]. */
+void expr_mark_text(const struct expr *e, bool *as_text);
+
 /* Whether a value counts as true: not 0, not "". */
 bool expr_true(const struct expr_value *v);
 /* As a float; NaN for a string. */

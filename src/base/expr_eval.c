@@ -285,3 +285,41 @@ int expr_eval(const struct expr *e, const struct expr_env *env, struct expr_valu
 		*ret = value;
 	return err;
 }
+
+static bool holds(const struct expr *e, const struct expr_node *n, const struct expr_env *env)
+{
+	switch (n->op) {
+	case EXPR_AND: return holds(e, n->kids[0], env) && holds(e, n->kids[1], env);
+	case EXPR_OR: return holds(e, n->kids[0], env) || holds(e, n->kids[1], env);
+	case EXPR_NOT: return !holds(e, n->kids[0], env);
+	default: break;
+	}
+	struct expr part = *e;
+	struct expr_value v;
+	part.root = n;
+	return !expr_eval(&part, env, &v, NULL) && expr_true(&v);
+}
+
+bool expr_holds(const struct expr *e, const struct expr_env *env)
+{
+	return holds(e, e->root, env);
+}
+
+static void mark_text(const struct expr_node *n, bool *as_text)
+{
+	if (!n)
+		return;
+	for (unsigned i = 0; i < ARRAY_SIZE(n->kids); i++)
+		mark_text(n->kids[i], as_text);
+	for (unsigned i = 0; i < 2 && n->kids[0] && n->kids[1]; i++) {
+		const struct expr_node *name = n->kids[i], *other = n->kids[1 - i];
+		if (name->op == EXPR_IDENT && other->op == EXPR_VALUE &&
+		    other->value.type == EXPR_STR)
+			as_text[name->ident] = true;
+	}
+}
+
+void expr_mark_text(const struct expr *e, bool *as_text)
+{
+	mark_text(e->root, as_text);
+}
