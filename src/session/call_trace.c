@@ -20,7 +20,7 @@ enum {
 	DATA_SMALL = 1024, /* what a thread keeps from call to call */
 };
 
-enum event_role { ROLE_UNKNOWN, ROLE_ENTER, ROLE_EXIT, ROLE_CAPTURED, ROLE_OTHER };
+enum event_role { ROLE_UNKNOWN, ROLE_ENTER, ROLE_EXIT, ROLE_CAPTURED, ROLE_FAULT, ROLE_OTHER };
 
 struct traced_event {
 	enum event_role role;
@@ -140,11 +140,29 @@ static s64 thread_of(struct call_trace_impl *t, const struct sample *s)
 
 /* ---- events ----------------------------------------------------------------------------------------------------- */
 
+/* perf takes those that are not told apart for minor ones. */
+static bool is_fault(const struct event_info *e)
+{
+	return e->type == PERF_TYPE_SOFTWARE && (e->config == PERF_COUNT_SW_PAGE_FAULTS ||
+						 e->config == PERF_COUNT_SW_PAGE_FAULTS_MIN ||
+						 e->config == PERF_COUNT_SW_PAGE_FAULTS_MAJ);
+}
+
+bool call_trace_has_faults(const struct source *src)
+{
+	for (size_t i = 0; i < src->catalog.events.nr; i++)
+		if (is_fault(&src->catalog.events.at[i]))
+			return true;
+	return false;
+}
+
 static int find_role(const struct call_trace *c, struct traced_event *l, const struct sample *s)
 {
 	const struct schema *sc = s->schema;
 	const char *name = c->impl->src->catalog.events.at[s->event].name;
 	l->role = c->o.captured && name && !strcmp(name, "bpf-output") ? ROLE_CAPTURED : ROLE_OTHER;
+	if (c->o.faults && is_fault(&c->impl->src->catalog.events.at[s->event]))
+		l->role = ROLE_FAULT;
 	if (!sc)
 		return 0;
 	if (!strcmp(sc->system, "raw_syscalls") && c->o.syscalls && !c->o.captured) {
@@ -185,7 +203,7 @@ static void put_json(struct call_trace_impl *t)
 static void put_stack(const struct call_trace *c, const struct sample *s)
 {
 	const struct call_trace_impl *t = c->impl;
-	if (!c->o.names || c->o.json || !t->frames)
+	if (!c->o.stacks || c->o.json || !t->frames)
 		return;
 	u64 limit = c->o.max_stack ? c->o.max_stack : s->nr_places;
 	for (u32 i = 0; i < s->nr_places && i < limit; i++) {
@@ -438,6 +456,39 @@ static int captured(struct call_trace *c, const struct sample *s)
 	return from.kind == CAPTURE_ENTER ? enter(c, &e, s) : leave(c, &e, s);
 }
 
+static struct text_trace_place fault_place(const struct call_trace_impl *t, u64 addr, u32 id,
+					   bool code)
+{
+	struct text_trace_place p = { .addr = addr };
+	if (!id || !t->frames)
+		return p;
+	const struct frame *f = &t->frames->frames[id];
+	const struct name_func *func = &t->named.funcs[t->named.func_of[id]];
+	const struct image_info *image = &t->src->catalog.images.at[f->image];
+	if (f->image != IMAGE_NONE)
+		p.map = image_has_path(image) ? image->path : image->name;
+	p.symbol = code ? func->name : NULL;
+	p.offset = f->offset - (p.symbol ? func->start : 0);
+	return p;
+}
+
+static void print_fault(struct call_trace *c, const struct syscall_thread *th,
+			const struct sample *s)
+{
+	struct call_trace_impl *t = c->impl;
+	const struct event_info *e = &t->src->catalog.events.at[s->event];
+	struct text_trace_fault f = { .major = e->config == PERF_COUNT_SW_PAGE_FAULTS_MAJ,
+				      .kernel = s->mode == FRAME_KERNEL,
+				      .code = fault_place(t, s->ip, s->leaf, true),
+				      .data = fault_place(t, s->addr, s->data, false) };
+	if (c->o.json) {
+		json_trace_fault(th, e->name, s, &f, &t->line);
+		put_json(t);
+	} else {
+		text_trace_fault(&t->text, th, s->time_ns, &f, t->out);
+	}
+}
+
 static int other(struct call_trace *c, struct traced_event *l, const struct sample *s)
 {
 	struct call_trace_impl *t = c->impl;
@@ -452,7 +503,9 @@ static int other(struct call_trace *c, struct traced_event *l, const struct samp
 	if (c->enough)
 		return 0;
 	l->nr++;
-	if (c->o.json) {
+	if (l->role == ROLE_FAULT) {
+		print_fault(c, &t->threads.at[at], s);
+	} else if (c->o.json) {
 		json_trace_event(&t->threads.at[at], name, l->before, s, &t->line);
 		put_json(t);
 	} else {
@@ -465,7 +518,7 @@ static int other(struct call_trace *c, struct traced_event *l, const struct samp
 
 /* ---- the sink --------------------------------------------------------------------------------------------------- */
 
-static int count_event(struct call_trace *c, const struct sample *s)
+static int count_event(struct call_trace *c, const struct traced_event *l, const struct sample *s)
 {
 	struct call_trace_impl *t = c->impl;
 	c->nr_events++;
@@ -476,6 +529,9 @@ static int count_event(struct call_trace *c, const struct sample *s)
 	if (!task)
 		return -ENOMEM;
 	task->nr_events++;
+	if (l->role == ROLE_FAULT)
+		task->nr_faults[t->src->catalog.events.at[s->event].config ==
+				PERF_COUNT_SW_PAGE_FAULTS_MAJ]++;
 	c->stat.nr_events++;
 	return 0;
 }
@@ -484,7 +540,7 @@ static int feed_one(struct call_trace *c, const struct sample *s)
 {
 	struct call_trace_impl *t = c->impl;
 	struct traced_event *l = look_at(c, s);
-	int err = l ? count_event(c, s) : -ENOMEM;
+	int err = l ? count_event(c, l, s) : -ENOMEM;
 	if (!t->any) {
 		t->any = true;
 		if (!c->o.full_time)
@@ -494,7 +550,7 @@ static int feed_one(struct call_trace *c, const struct sample *s)
 		return err;
 	if (l->role == ROLE_CAPTURED)
 		return captured(c, s);
-	if (l->role == ROLE_OTHER)
+	if (l->role == ROLE_OTHER || l->role == ROLE_FAULT)
 		return other(c, l, s);
 	struct traced_call e = read_event(l, s);
 	return l->role == ROLE_ENTER ? enter(c, &e, s) : leave(c, &e, s);
@@ -578,7 +634,7 @@ static int printer_new(struct sink *k, unsigned index, const struct shard *sh, v
 }
 
 static const struct sink_ops printer_ops = {
-	.needs = NEED_ORDER | NEED_RAW | NEED_COMM | NEED_LEAF | NEED_PLACES,
+	.needs = NEED_ORDER | NEED_RAW | NEED_COMM | NEED_LEAF,
 	.shard_new = printer_new,
 	.feed = feed,
 };
@@ -597,7 +653,7 @@ static int print_round(struct sink *k, const struct run_tables *tables, const st
 }
 
 static const struct sink_ops learn_ops = {
-	.needs = NEED_LEAF | NEED_FRAMES,
+	.needs = NEED_LEAF,
 	.shard_new = shard_new,
 	.feed = learn,
 	.round_done = print_round,
@@ -615,6 +671,11 @@ int call_trace_init(struct call_trace *c, const struct call_trace_opts *o, struc
 	*c = (struct call_trace){ .o = *o,
 				  .sink = { .ops = ops, .needs = ops->needs },
 				  .printer = { .ops = &printer_ops, .needs = printer_ops.needs } };
+	if (o->names) {
+		unsigned data = o->faults ? NEED_DATA : 0;
+		c->sink.needs |= data | (o->stacks ? NEED_FRAMES : 0);
+		c->printer.needs |= data | (o->stacks ? NEED_PLACES : 0);
+	}
 	c->impl = calloc(1, sizeof(*c->impl));
 	if (!c->impl)
 		return -ENOMEM;
@@ -628,6 +689,7 @@ int call_trace_init(struct call_trace *c, const struct call_trace_opts *o, struc
 	c->impl->text.tasks = o->tasks;
 	c->impl->text.durations = o->syscalls;
 	c->impl->text.colour = o->colour;
+	c->impl->text.as_perf = o->as_perf;
 	c->impl->text.zeros = o->zeros;
 	syscall_stat_init(&c->stat, o->together);
 	fd_names_init(&c->impl->fds);

@@ -19,7 +19,9 @@ struct call_trace_opts {
 	bool syscalls; /* shown at all */
 	bool fd_names; /* what descriptors refer to: all calls of each process that change them are seen */
 	bool captured; /* calls come from programs of bpf/capture, not from raw_syscalls */
+	bool faults; /* page faults are shown as such; needs names, live_opts.data_addr */
 	bool json;
+	bool as_perf;
 	bool colour;
 	bool tasks; /* names and threads on each line */
 	bool full_time; /* as the clock has it; else from the first event on */
@@ -31,8 +33,9 @@ struct call_trace_opts {
 	const u64 *max_of; /* [event]: that many of each; NULL or 0: all */
 	bool lines; /* false: only the summary */
 	bool summary, together;
-	/* Frames below each line; NULL: none. */
+	/* Of frames; NULL: none are wanted. */
 	struct names *names;
+	bool stacks; /* frames below each line */
 	u64 max_stack;
 };
 
@@ -47,6 +50,8 @@ struct call_trace {
 	struct call_trace_impl *impl;
 };
 
+/* Whether there are events of page faults: then .faults, and names, are of use. */
+bool call_trace_has_faults(const struct source *src);
 /* A process that is traced from now on: what its descriptors refer to. 0 or -ENOMEM. */
 int call_trace_add_process(struct call_trace *c, const struct sysroot *root, s32 pid) must_check;
 /* out may have a drain; it is flushed after every round. What the options point to is borrowed. 0 or -ENOMEM. */

@@ -232,6 +232,7 @@ struct sym_config symbols_config(struct symbols *s, const struct symbol_opts *o)
 		.vmlinux = o->no_vmlinux ? NULL : o->vmlinux,
 		.no_vmlinux = o->no_vmlinux,
 		.bounds = o->func_names || (!o->no_func_names && s->bounds),
+		.of_data = o->of_data,
 		.min_unnamed = o->min_unnamed,
 		.stripped_hint = o->symfs ? NULL : stripped_hint,
 		.demangle = o->no_demangle ? DEMANGLE_NO : DEMANGLE_SHORT,

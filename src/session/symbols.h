@@ -23,6 +23,7 @@ struct symbol_opts {
 	bool no_inline;
 	bool no_vmlinux;
 	bool func_names, no_func_names;
+	bool of_data; /* frames may be of data, too: a file that is no program is not worth a word */
 	u32 min_unnamed; /* addresses without a name in a stripped file that are worth a word; 0: none are */
 };
 

@@ -50,6 +50,7 @@ struct sym_config {
 	const char *kallsyms_option; /* what hints call the way to name such a file; NULL: nothing */
 	bool kallsyms_given; /* the text is a file the user named: take it without comparing build ids */
 	bool bounds; /* functions of stripped files are told apart by their unwind tables, and named by their place */
+	bool of_data; /* frames may be of data, too: a file that is no program is not worth a word */
 	u32 min_unnamed; /* a stripped file, or code made at run time, with so many addresses without a name is noted; 0: none is */
 	/* What to install for stripped files: a hint (to be freed) for all of them, or NULL. NULL: nobody knows. */
 	char *(*stripped_hint)(const char *const *paths, size_t nr);

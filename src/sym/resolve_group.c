@@ -319,10 +319,10 @@ static int resolve_file(struct job *j, struct group *g, struct arena *arena)
 			   "%s: the file has changed since the recording (its build ID differs): "
 			   "its functions are not named",
 			   info->path);
-	else if (err == -ENOEXEC)
+	else if (err == -ENOEXEC && !n->cfg.of_data)
 		group_note(g, "%s is not a readable program: its functions are not named",
 			   info->path);
-	else if (err)
+	else if (err && err != -ENOEXEC)
 		group_note(g, "%s: %s: its functions are not named", info->path, strerror(-err));
 	if (err)
 		return 0;

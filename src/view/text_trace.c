@@ -339,6 +339,32 @@ void text_trace_event(struct text_trace *t, const struct syscall_thread *who, co
 	strbuf_str(to, ")\n");
 }
 
+/* ---- page faults ------------------------------------------------------------------------------------------------ */
+
+void text_trace_fault(struct text_trace *t, const struct syscall_thread *who, u64 time_ns,
+		      const struct text_trace_fault *f, struct strbuf *to)
+{
+	const struct text_trace_place *code = &f->code, *data = &f->data;
+	add_time(t, time_ns, to);
+	if (t->as_perf)
+		strbuf_str(to, "( 0.000 ms): ");
+	else
+		add_duration(t, false, 0, to);
+	add_task(t, who, to);
+	strbuf_str(to, f->major ? "majfault [" : "minfault [");
+	if (code->symbol)
+		strbuf_printf(to, "%s+", code->symbol);
+	add_hex(to, code->symbol || code->map ? code->offset : code->addr);
+	strbuf_str(to, "] => ");
+	if (data->map) {
+		(void)printable_add(to, data->map, strlen(data->map), 0);
+		strbuf_char(to, '@');
+	}
+	add_hex(to, data->map ? data->offset : data->addr);
+	bool kernel = data->map ? data->addr >> 63 : f->kernel;
+	strbuf_printf(to, " (%c%c)\n", data->map ? 'd' : '?', kernel ? 'k' : '.');
+}
+
 /* ---- JSON ------------------------------------------------------------------------------------------------------- */
 
 static void json_head(struct json *j, const struct syscall_thread *c, u64 time_ns)
@@ -433,6 +459,35 @@ void json_trace_event(const struct syscall_thread *who, const char *name, const 
 	json_object_end(&j);
 	(void)!json_end(&j);
 	strbuf_done(&fields);
+}
+
+static void json_fault_place(struct json *j, const char *key, const struct text_trace_place *p)
+{
+	json_key(j, key);
+	json_object(j);
+	json_put_u64(j, "addr", p->addr);
+	if (p->map)
+		json_put_str(j, "map", p->map);
+	if (p->symbol)
+		json_put_str(j, "symbol", p->symbol);
+	if (p->map || p->symbol)
+		json_put_u64(j, "offset", p->offset);
+	json_object_end(j);
+}
+
+void json_trace_fault(const struct syscall_thread *who, const char *name, const struct sample *s,
+		      const struct text_trace_fault *f, struct strbuf *to)
+{
+	struct json j;
+	json_begin(&j, to, JSON_COMPACT);
+	json_head(&j, who, s->time_ns);
+	json_put_s64(&j, "cpu", s->cpu);
+	json_put_str(&j, "event", name);
+	json_put_str(&j, "fault", f->major ? "major" : "minor");
+	json_fault_place(&j, "code", &f->code);
+	json_fault_place(&j, "data", &f->data);
+	json_object_end(&j);
+	(void)!json_end(&j);
 }
 
 /* ---- summaries -------------------------------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@ struct text_trace {
 	bool durations; /* a column for them */
 	bool colour;
 	bool zeros; /* arguments of 0, too */
+	bool as_perf; /* a page fault took "0.000 ms": nobody measured it */
 	/* What a descriptor refers to; NULL: not known. The function may be NULL. */
 	const char *(*fd_name)(const void *ctx, s32 pid, s32 fd);
 	const void *fd_names;
@@ -36,10 +37,25 @@ void text_trace_begun(struct text_trace *t, const struct syscall_thread *c, stru
 void text_trace_event(struct text_trace *t, const struct syscall_thread *who, const char *name,
 		      const struct sample *s, struct strbuf *to);
 
+/* A page fault: whose code touched what. */
+struct text_trace_fault {
+	bool major, kernel; /* had to read; happened in the kernel */
+	struct text_trace_place {
+		const char *symbol; /* NULL: none covers it */
+		const char *map; /* what is mapped there; NULL: not known */
+		u64 addr; /* as it was used */
+		u64 offset; /* in the symbol, or else in what is mapped */
+	} code, data;
+};
+void text_trace_fault(struct text_trace *t, const struct syscall_thread *who, u64 time_ns,
+		      const struct text_trace_fault *f, struct strbuf *to);
+
 /* The same as a JSON object and a line end. before: json_fields_before() of the schema. The buffer has no drain. */
 void json_trace_call(const struct syscall_thread *c, bool ended, struct strbuf *to);
 void json_trace_event(const struct syscall_thread *who, const char *name, const u16 *before,
 		      const struct sample *s, struct strbuf *to);
+void json_trace_fault(const struct syscall_thread *who, const char *name, const struct sample *s,
+		      const struct text_trace_fault *f, struct strbuf *to);
 
 struct text_trace_summary {
 	bool errors; /* how often each */

@@ -63,6 +63,7 @@ CASES = [
     ("top", "lines", "top --updates 1 -d 0.3 -F 999 -g -n -s comm,dso,sym -e cpu-clock,page-faults"),
     ("trace", "lines", "trace -- true"),
     ("trace", "lines", "trace -e openat,sched:sched_process_exit,page-faults -- cat /nonexistent"),
+    ("trace", "lines", "trace -F all -S --syscalls -- true"),
     ("trace", "lines", "trace -S -e %file --errno-summary -- cat /nonexistent"),
     ("what", "lines", "what 0.1 2"),
     ("what", "lines", "what -f -m --vm --tcp -e context-switches 0.1 2"),

@@ -30,6 +30,7 @@ struct trace_opts {
 	const char *output;
 	const char *duration;
 	const char *summary_mode;
+	const char *faults;
 	bool syscalls; /* also where -e names only events */
 	bool summary, with_summary, errno_summary;
 	bool no_tasks;
@@ -162,6 +163,34 @@ static int split_event(struct trace_job *j, const char *text, bool *negated)
 	return 0;
 }
 
+/* -F: every page fault, with the address that was touched. */
+static int add_faults(struct trace_job *j)
+{
+	static const struct {
+		const char *word;
+		const char *events[2];
+	} kinds[] = {
+		{ "all",
+		  { "major-faults/period=1,name=major-faults/",
+		    "minor-faults/period=1,name=minor-faults/" } },
+		{ "maj", { "major-faults/period=1,name=major-faults/" } },
+		{ "min", { "minor-faults/period=1,name=minor-faults/" } },
+	};
+	struct trace_opts *o = j->o;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (strcmp(o->faults, kinds[i].word) != 0)
+			continue;
+		int err = 0;
+		for (size_t k = 0; k < ARRAY_SIZE(kinds[i].events) && !err; k++)
+			if (kinds[i].events[k])
+				err = add_word(&o->record, kinds[i].events[k], WORD_EVENT);
+		o->record.live.data_addr = o->show.faults = true;
+		return err;
+	}
+	return diag_error(&j->app->diag, -EINVAL,
+			  "-F: unknown kind of page faults '%s' (all, maj or min)", o->faults);
+}
+
 /* ---- strings and structures ------------------------------------------------------------------------------------- */
 
 static int add_target(void *ctx, s32 tid, bool until_exec)
@@ -255,6 +284,8 @@ static int choose_events(struct trace_job *j)
 	}
 	if (negated)
 		syscall_set_negate(&j->set);
+	if (o->faults && !o->input && (err = add_faults(j)))
+		return err;
 	bool events = o->record.words.list.nr;
 	o->show.syscalls = j->set.any || o->syscalls || !events;
 	o->show.calls = j->set.any ? &j->set : NULL;
@@ -385,7 +416,8 @@ static int trace_live(struct trace_job *j, int argc, char **argv)
 	if (!err)
 		err = live_run_open(&j->live,
 				    &(struct live_run_opts){ .option_names = app->diag.options });
-	if (!err && (r->graph || r->call_graph)) {
+	j->o->show.stacks = r->graph || r->call_graph;
+	if (!err && (j->o->show.stacks || j->o->show.faults)) {
 		j->names = live_names_new(app_symbols(app), &j->o->symbols);
 		err = j->names ? 0 : -ENOMEM;
 	}
@@ -440,8 +472,10 @@ static int trace_file(struct trace_job *j, int argc, char **argv)
 		err = recording_open(app_symbols(app), o->input, RECORDING_EVENTS, &o->symbols,
 				     &j->src);
 	if (!err) {
+		err = j->src->ops->prepare(j->src, 0, &app->diag);
+		o->symbols.of_data = call_trace_has_faults(j->src);
 		j->names = recording_names(app_symbols(app), j->src, &o->symbols);
-		err = j->names ? j->src->ops->prepare(j->src, 0, &app->diag) : -ENOMEM;
+		err = j->names ? err : -ENOMEM;
 	}
 	struct source_facts facts = { 0 };
 	if (!err)
@@ -453,7 +487,9 @@ static int trace_file(struct trace_job *j, int argc, char **argv)
 	}
 	if (!err) {
 		struct names *names = j->names;
-		j->names = facts.has_chains ? names : NULL;
+		o->show.stacks = facts.has_chains;
+		o->show.faults = call_trace_has_faults(j->src);
+		j->names = o->show.stacks || o->show.faults ? names : NULL;
 		err = open_sink(j, j->src);
 		j->names = names;
 	}
@@ -492,6 +528,7 @@ static int check_options(struct trace_job *j, int argc)
 	o->show.summary = o->summary || o->with_summary || o->errno_summary || o->summary_mode;
 	o->show.lines = !o->summary;
 	o->show.tasks = !o->no_tasks;
+	o->show.as_perf = app->dialect->perf_closing_lines;
 	o->show.unfinished = !app->dialect->perf_closing_lines;
 	struct record_opts *r = &o->record;
 	r->all |= !o->input && !argc && !r->pids && !r->tids && !r->user && !r->cpus;
@@ -560,6 +597,7 @@ static const struct opt trace_rows[] = {
 	OPT_CALL(0, "filter", "FILTER", "Filter for tracepoints of the preceding -e", take_filter),
 	OPT_CALL(0, "expr", "LIST", "Same as -e", take_event, .hidden = true),
 	OPT_FLAG(0, "syscalls", struct trace_opts, syscalls, "System calls too where -e names only events"),
+	OPT_STR('F', "pf", struct trace_opts, faults, "KIND", "Page faults, a line each with the code and the address that it touched: all, maj (those that read from disk), min. System calls only with -e or --syscalls"),
 	OPT_FLAG('g', NULL, struct trace_opts, record.graph, "Call chains below each line: --call-graph auto"),
 	OPT_STR(0, "call-graph", struct trace_opts, record.call_graph, "HOW", "Call chains below each line: fp, dwarf[,BYTES], auto, lbr"),
 	OPT_HEADING("Of whom"),
