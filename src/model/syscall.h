@@ -110,6 +110,7 @@ struct syscall_thread {
 	char comm[SYSCALL_COMM];
 	u32 comm_id; /* of the catalogue, whose names only grow: the one that comm holds */
 	const struct syscall *call; /* NULL: it is in none that we know of */
+	u64 nr; /* its number */
 	u64 args[SYSCALL_ARGS];
 	u64 enter_ns; /* 0: its beginning was not seen */
 	u64 exit_ns;
@@ -118,6 +119,7 @@ struct syscall_thread {
 	bool inside; /* it has begun and not ended */
 	bool printed; /* the beginning was shown on a line of its own */
 	bool hidden; /* not to be shown: seen for what it does to descriptors */
+	bool judged_last; /* a filter may ask for its result: it is shown when it has ended, if at all */
 	bool before_exec; /* an exec that may fail, of a command that is shown from its exec on */
 	struct syscall_data data;
 	u64 last_ns; /* when it was seen last */

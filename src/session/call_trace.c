@@ -227,7 +227,8 @@ static void interrupt(struct call_trace *c)
 	if (t->current == DICT_NONE || c->o.failures || c->o.min_ns || c->o.json)
 		return;
 	struct syscall_thread *th = &t->threads.at[t->current];
-	if (!th->inside || th->printed || !th->enter_ns || th->before_exec || th->hidden)
+	if (!th->inside || th->printed || !th->enter_ns || th->before_exec || th->hidden ||
+	    th->judged_last)
 		return;
 	text_trace_begun(&t->text, th, t->out);
 	th->printed = true;
@@ -238,6 +239,13 @@ static bool is_shown(const struct call_trace *c, u64 nr)
 {
 	const struct syscall_set *set = c->o.calls;
 	return c->o.syscalls && (!set || (nr < sizeof(set->has) && set->has[nr]));
+}
+
+static bool is_kept(const struct call_trace *c, u64 nr, const struct syscall_thread *th, bool ended)
+{
+	const struct call_filter_env env = { .fd_name = c->impl->text.fd_name,
+					     .ctx = c->impl->text.fd_names };
+	return !th->judged_last || call_filters_keep(c->o.filters, nr, th, ended, &env);
 }
 
 /* What a record of the kernel's side says, whichever kind of event it came by. */
@@ -309,6 +317,7 @@ static int enter(struct call_trace *c, const struct traced_call *e, const struct
 	th->call = syscall_table_at(t->table, nr);
 	if (!th->call)
 		return -ENOMEM;
+	th->nr = nr;
 	memcpy(th->args, e->args, sizeof(th->args));
 	if (e->captured)
 		keep_pieces(c, th, e->captured);
@@ -316,6 +325,7 @@ static int enter(struct call_trace *c, const struct traced_call *e, const struct
 	th->hidden = !is_shown(c, nr);
 	th->inside = !th->hidden || (c->o.captured && th->call->fd_effect);
 	th->printed = false;
+	th->judged_last = c->o.filters && call_filters_concern(c->o.filters, nr);
 	th->before_exec = silent;
 	/* Times count from the exec that succeeds. */
 	if (silent && !c->o.full_time && !c->nr_lines)
@@ -327,7 +337,8 @@ static int enter(struct call_trace *c, const struct traced_call *e, const struct
 			t->current = (u32)at;
 		return 0;
 	}
-	if (!th->hidden && c->o.lines && !c->o.failures && !c->o.min_ns) {
+	if (!th->hidden && c->o.lines && !c->o.failures && !c->o.min_ns &&
+	    is_kept(c, nr, th, false)) {
 		if (c->o.json) {
 			json_trace_call(th, false, &t->line);
 			put_json(t);
@@ -411,8 +422,10 @@ static int leave(struct call_trace *c, const struct traced_call *e, const struct
 		u32 other = dict_get(&t->index, (u32)th->ret);
 		th->ret_comm = other == DICT_NONE ? NULL : t->threads.at[other].comm;
 	}
-	int err = c->o.summary && !hidden ? syscall_stat_add(&c->stat, th) : 0;
-	bool shown = !hidden && c->o.lines && (!c->o.failures || syscall_failed(th->ret)) &&
+	th->judged_last = !hidden && c->o.filters && call_filters_concern(c->o.filters, nr);
+	bool kept = !hidden && is_kept(c, nr, th, true);
+	int err = c->o.summary && kept ? syscall_stat_add(&c->stat, th) : 0;
+	bool shown = kept && c->o.lines && (!c->o.failures || syscall_failed(th->ret)) &&
 		     (!c->o.min_ns || (th->enter_ns && th->exit_ns - th->enter_ns >= c->o.min_ns));
 	if (shown && !err) {
 		if (c->o.json) {
@@ -582,7 +595,7 @@ static void show_unfinished(struct call_trace *c)
 	for (size_t i = 0; i < t->threads.nr && !c->enough; i++) {
 		struct syscall_thread *th = &t->threads.at[i];
 		if (!th->inside || th->printed || !th->enter_ns || th->before_exec || th->hidden ||
-		    dict_get(&t->index, (u32)th->tid) != i)
+		    dict_get(&t->index, (u32)th->tid) != i || !is_kept(c, th->nr, th, false))
 			continue;
 		if (c->o.json) {
 			json_trace_call(th, false, &t->line);

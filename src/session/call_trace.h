@@ -12,10 +12,12 @@
 #include "model/names.h"
 #include "model/source.h"
 #include "model/syscall_stat.h"
+#include "session/call_filter.h"
 #include "session/syscall_table.h"
 
 struct call_trace_opts {
 	const struct syscall_set *calls; /* only these are shown; NULL: all */
+	const struct call_filters *filters; /* what else calls must satisfy */
 	bool syscalls; /* shown at all */
 	bool fd_names; /* what descriptors refer to: all calls of each process that change them are seen */
 	bool captured; /* calls come from programs of bpf/capture, not from raw_syscalls */

@@ -312,6 +312,25 @@ void syscall_words_print(const struct syscall_words *w, u64 value, struct strbuf
 		strbuf_s64(to, (s32)value);
 }
 
+bool syscall_words_value(const struct syscall_words *w, const char *name, u64 *ret)
+{
+	const char *bare = strchr(name, '_');
+	for (u32 i = 0; i < w->nr; i++)
+		if (!strcmp(w->at[i].name, name) || (bare && !strcmp(w->at[i].name, bare + 1))) {
+			*ret = w->at[i].value;
+			return true;
+		}
+	return false;
+}
+
+int syscall_errno_value(const char *name)
+{
+	for (size_t i = 1; i < ARRAY_SIZE(errnos); i++)
+		if (errnos[i] && !strcmp(errnos[i], name))
+			return (int)i;
+	return 0;
+}
+
 const char *syscall_errno_name(int err)
 {
 	return err > 0 && err < (int)ARRAY_SIZE(errnos) ? errnos[err] : NULL;

@@ -25,6 +25,7 @@ enum { FLUSH_NS = 50000000 };
 struct trace_opts {
 	struct record_opts record; /* first: its option calls get this struct */
 	VEC(struct record_word) words; /* of -e and --filter, as they were given */
+	struct opt_list paths;
 	struct call_trace_opts show;
 	const char *input;
 	const char *output;
@@ -46,6 +47,11 @@ struct trace_job {
 	struct tracing tracing;
 	struct syscall_table *table;
 	struct syscall_set set;
+	struct call_filters filters;
+	struct last_event { /* -e, to which --filter may be added */
+		struct syscall_set calls;
+		bool events;
+	} last;
 	struct arena arena; /* of event words */
 	struct strbuf filter;
 	struct live_run live;
@@ -84,7 +90,9 @@ static int take_filter(void *opts, const char *value, bool negated, struct diag 
 	struct trace_opts *o = opts;
 	(void)negated;
 	if (!o->words.nr)
-		return diag_error(d, -EINVAL, "--filter must follow the -e it applies to");
+		return diag_error(
+			d, -EINVAL,
+			"--filter must follow the -e it applies to ('*': all system calls)");
 	return take_word(o, value, WORD_FILTER);
 }
 
@@ -138,6 +146,7 @@ static int split_event(struct trace_job *j, const char *text, bool *negated)
 {
 	struct diag *d = &j->app->diag;
 	bool all_but = *text == '!';
+	j->last = (struct last_event){ 0 };
 	for (const char *at = text + all_but; *at;) {
 		size_t len = word_len(at);
 		bool event = memchr(at, ':', len) || memchr(at, '/', len) || memchr(at, '{', len);
@@ -154,13 +163,46 @@ static int split_event(struct trace_job *j, const char *text, bool *negated)
 			}
 			event = true;
 		}
+		if (!event)
+			(void)syscall_set_add(&j->last.calls, j->table, at, len);
+		j->last.events |= event;
 		int err = event ? add_event(j, at, len) : 0;
 		if (err)
 			return err;
 		at += len + (at[len] == ',');
 	}
 	*negated |= all_but;
+	if (all_but)
+		syscall_set_negate(&j->last.calls);
 	return 0;
+}
+
+/* --filter: of tracepoints for the kernel, of system calls for us. */
+static int add_filter(struct trace_job *j, const char *text)
+{
+	struct diag *d = &j->app->diag;
+	if (!j->last.calls.any)
+		return add_word(&j->o->record, text, WORD_FILTER);
+	if (!j->last.events)
+		return call_filters_add(&j->filters, j->table, &j->last.calls, text, d);
+	return diag_error(
+		d,
+		-EINVAL, "--filter %s: the -e before it names system calls and events: each needs a -e of its own",
+		text);
+}
+
+/* What --filter and --path compare has to be there. */
+static int check_filters(struct trace_job *j)
+{
+	const char *name = j->captures ? NULL : call_filters_need_strings(&j->filters, j->table);
+	if (!name)
+		return 0;
+	return diag_error(&j->app->diag, -EINVAL,
+			  "'%s' is compared with text, but only pointers are known %s", name,
+			  j->o->input		 ? "in a recording"
+			  : j->o->no_strings	 ? "with --no-strings"
+			  : j->o->record.cgroups ? "with -G"
+						 : "here: no BPF program can be loaded");
 }
 
 /* -F: every page fault, with the address that was touched. */
@@ -216,16 +258,20 @@ static s64 number_of(struct trace_job *j, const char *name)
 	return syscall_table_find(j->table, name, &nr) ? (s64)nr : -1;
 }
 
+static bool may_capture(const struct trace_opts *o)
+{
+	return !o->no_strings && !o->input && !o->record.cgroups;
+}
+
 /* BPF programs in place of raw_syscalls, if they can be loaded. Otherwise one note gives the reason, and tracing continues without. */
 static int open_capture(struct trace_job *j)
 {
 	struct trace_opts *o = j->o;
 	struct record_opts *r = &o->record;
-	if (o->no_strings || o->input || r->cgroups)
+	if (!may_capture(o))
 		return 0;
 	/* As the rings are opened: -C is all tasks there, and tasks that are named go before -a. */
 	bool tasks = r->pids || r->tids || r->user;
-	syscall_table_copy(j->table, (u32)min(o->string_limit, (u64)CAPTURE_PIECE_MAX));
 	int err = sysroot_open(&j->root, NULL);
 	if (err)
 		return err;
@@ -276,12 +322,17 @@ static int choose_events(struct trace_job *j)
 	struct trace_opts *o = j->o;
 	bool negated = false;
 	int err = 0;
+	if (may_capture(o)) /* before filters ask for calls */
+		syscall_table_copy(j->table, (u32)min(o->string_limit, (u64)CAPTURE_PIECE_MAX));
 	vec_for_each (&o->words, w) {
 		err = w->kind == WORD_EVENT ? split_event(j, w->text, &negated)
-					    : add_word(&o->record, w->text, w->kind);
+					    : add_filter(j, w->text);
 		if (err)
 			return err;
 	}
+	vec_for_each (&o->paths.items, path)
+		if ((err = call_filters_add_path(&j->filters, *path)))
+			return err;
 	if (negated)
 		syscall_set_negate(&j->set);
 	if (o->faults && !o->input && (err = add_faults(j)))
@@ -289,7 +340,9 @@ static int choose_events(struct trace_job *j)
 	bool events = o->record.words.list.nr;
 	o->show.syscalls = j->set.any || o->syscalls || !events;
 	o->show.calls = j->set.any ? &j->set : NULL;
-	return o->show.syscalls ? add_syscalls(j) : 0;
+	o->show.filters = j->filters.list.nr || j->filters.paths.nr ? &j->filters : NULL;
+	err = o->show.syscalls ? add_syscalls(j) : 0;
+	return err || !o->show.syscalls ? err : check_filters(j);
 }
 
 /* ---- output ----------------------------------------------------------------------------------------------------- */
@@ -550,6 +603,7 @@ static void job_done(struct trace_job *j)
 	sysroot_close(&j->root);
 	syscall_table_close(j->table);
 	tracing_close(&j->tracing);
+	call_filters_done(&j->filters);
 	strbuf_done(&j->filter);
 	arena_done(&j->arena);
 }
@@ -594,7 +648,8 @@ static void set_defaults(void *opts)
 static const struct opt trace_rows[] = {
 	OPT_HEADING("What to trace"),
 	OPT_CALL('e', "event", "LIST", "System calls by name, pattern or group (%file, %desc, %network, %process, %memory, %signal), '!' before the list for all others; and any events of `sonde list` (all system calls)", take_event),
-	OPT_CALL(0, "filter", "FILTER", "Filter for tracepoints of the preceding -e", take_filter),
+	OPT_CALL(0, "filter", "FILTER", "Only what of the preceding -e satisfies FILTER: of tracepoints in the kernel's syntax; of system calls an expression over their arguments, ret, error, duration (ms), COMM, PID (filename ~ \"*.conf\" && ret < 0)", take_filter),
+	OPT_LIST(0, "path", struct trace_opts, paths, "PATTERN", "Only system calls with such a file as an argument, by name or as a descriptor (/etc/*)"),
 	OPT_CALL(0, "expr", "LIST", "Same as -e", take_event, .hidden = true),
 	OPT_FLAG(0, "syscalls", struct trace_opts, syscalls, "System calls too where -e names only events"),
 	OPT_STR('F', "pf", struct trace_opts, faults, "KIND", "Page faults, a line each with the code and the address that it touched: all, maj (those that read from disk), min. System calls only with -e or --syscalls"),
@@ -661,6 +716,9 @@ static const struct opt_example examples[] = {
 	{ "trace -s -- make", "a table: calls, errors, times" },
 	{ "trace -e kmem:kmalloc", "an event of the whole system, with who it was" },
 	{ "trace -e 'openat,close' --failure -a", "files that could not be opened, by anybody" },
+	{ "trace -e openat --filter 'filename ~ \"*.conf\"' -a", "who opens configuration files" },
+	{ "trace --path '/var/log/*' -p 1234", "what a process does with these files" },
+	{ "trace -F maj -a", "who waits for pages that are read from disk, and which" },
 	{ "trace --duration 10 -p 1234", "calls that took longer than 10 ms" },
 	{ "trace -e sched:sched_switch --max-events 5 --json", "five events as JSON" },
 	{ "trace -i perf.data", "what `trace record` recorded" },
