@@ -133,6 +133,15 @@ void statdata_put_count(struct strbuf *to, u64 id, s32 cpu, u32 thread, const st
 	end_record(to, at);
 }
 
+void statdata_put_comm(struct strbuf *to, s32 pid, const char *comm)
+{
+	size_t at = begin_record(to, PERF_RECORD_COMM);
+	put_u32(to, (u32)pid);
+	put_u32(to, (u32)pid);
+	strbuf_add(to, comm, strlen(comm) + 1);
+	end_record(to, at);
+}
+
 void statdata_put_round(struct strbuf *to, const struct statdata_round *round)
 {
 	size_t at = begin_record(to, REC_STAT_ROUND);
@@ -365,6 +374,15 @@ static int read_count(const struct statdata *s, struct bytes *b, struct count *t
 	return 0;
 }
 
+static int read_comm(const struct statdata *s, struct bytes *b)
+{
+	s32 pid = (s32)bytes_u32(b);
+	bytes_skip(b, 4);
+	size_t left = bytes_left(b);
+	const void *comm = bytes_take(b, left);
+	return b->bad ? -EBADMSG : s->comm(s->comm_ctx, pid, comm, left);
+}
+
 int statdata_next_round(struct statdata *s, struct count *to, struct statdata_round *ret)
 {
 	const u8 *end = s->file->map + s->file->data_end, *rec;
@@ -374,6 +392,9 @@ int statdata_next_round(struct statdata *s, struct count *to, struct statdata_ro
 		struct bytes b = bytes_of(rec + sizeof(h), h.size - sizeof(h), s->file->swap);
 		if (h.type == REC_STAT && read_count(s, &b, to))
 			return -EBADMSG;
+		int err = h.type == PERF_RECORD_COMM && s->comm ? read_comm(s, &b) : 0;
+		if (err)
+			return err;
 		if (h.type != REC_STAT_ROUND)
 			continue;
 		*ret = (struct statdata_round){ .final = bytes_u64(&b) == ROUND_FINAL };

@@ -41,6 +41,8 @@ void statdata_put_threads(struct strbuf *to, const struct statdata_thread *threa
 void statdata_put_cpu_map(struct strbuf *to, const struct cpuset *cpus);
 void statdata_put_config(struct strbuf *to, enum stat_by by, u64 interval_ms);
 void statdata_put_count(struct strbuf *to, u64 id, s32 cpu, u32 thread, const struct count *c);
+/* What a process is called, for counts that are numbers of processes. */
+void statdata_put_comm(struct strbuf *to, s32 pid, const char *comm);
 void statdata_put_round(struct strbuf *to, const struct statdata_round *round);
 
 /* ---- reading ---- */
@@ -60,6 +62,9 @@ struct statdata {
 	struct dict cpu_at; /* number of a CPU -> its index in cpus */
 	VEC(struct statdata_event) events; /* one an attr of the file */
 	const u8 *at; /* the next record */
+	/* Is told of COMM records between counts; may be NULL. comm: at most `max` bytes, NUL or not. */
+	int (*comm)(void *ctx, s32 pid, const char *comm, size_t max);
+	void *comm_ctx;
 };
 
 /*

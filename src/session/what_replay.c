@@ -2,6 +2,8 @@
 #include "session/what_record.h"
 
 #include "base/clock.h"
+#include "base/dict.h"
+#include "base/strtab.h"
 #include "file/perfdata_read.h"
 #include "file/statdata.h"
 
@@ -20,8 +22,16 @@ struct replayed {
 	double scale;
 };
 
+/* Events of a process that was busy: index + 1; 0: none. */
+struct was_busy {
+	u32 pid, amount;
+};
+
 struct what_replay {
 	struct what_engine *w;
+	struct was_busy busy[WHAT_BUSY_NR][WHAT_PROCESSES_MAX];
+	struct strtab names;
+	struct dict name_of; /* pid -> id */
 	struct perfdata file;
 	struct statdata counts;
 	struct count *now;
@@ -39,6 +49,8 @@ void what_replay_close(struct what_replay *r)
 	if (r->file_open)
 		perfdata_close(&r->file);
 	free(r->now);
+	strtab_done(&r->names);
+	dict_done(&r->name_of);
 	vec_free(&r->columns);
 	free(r);
 }
@@ -96,6 +108,24 @@ static u32 find_divisor(const struct what_replay *r, u32 event)
 	return !strncmp(other, name, len) && !strcmp(other + len, "/per") ? next + 1 : 0;
 }
 
+/* "cpu-1", "pid". What is not understood is left out. */
+static void add_process(struct what_replay *r, const char *row, const char *key, u32 event)
+{
+	for (unsigned by = 0; by < WHAT_BUSY_NR; by++) {
+		const char *word = what_busy_words[by];
+		size_t len = strlen(word);
+		u64 rank;
+		if (strncmp(row, word, len) != 0 || row[len] != '-' ||
+		    num_parse_u64(row + len + 1, 10, &rank) || !rank || rank > WHAT_PROCESSES_MAX)
+			continue;
+		struct was_busy *b = &r->busy[by][rank - 1];
+		if (!strcmp(key, "pid"))
+			b->pid = event + 1;
+		else if (!strcmp(key, "amount"))
+			b->amount = event + 1;
+	}
+}
+
 static int add_column(struct what_replay *r, u32 event)
 {
 	char name[NAME_SIZE], title[NAME_SIZE];
@@ -106,6 +136,10 @@ static int add_column(struct what_replay *r, u32 event)
 	strcpy(name, given);
 	if (!split_name(name, &part, &key))
 		return 0;
+	if (!strcmp(part.group, "processes")) {
+		add_process(r, part.row, key, event);
+		return 0;
+	}
 	const struct what_group *g = what_group_find(part.group);
 	const struct what_column *c = find_column(g, key);
 	const struct statdata_event *e = &r->counts.events.at[event];
@@ -131,12 +165,29 @@ static int add_column(struct what_replay *r, u32 event)
 	return 0;
 }
 
+/* Names of processes that are gone are kept as long as there is room. */
+static int note_comm(void *ctx, s32 pid, const char *comm, size_t max)
+{
+	enum { PIDS_MAX = 1 << 16 };
+	struct what_replay *r = ctx;
+	if (r->name_of.nr >= PIDS_MAX) {
+		strtab_done(&r->names);
+		strtab_init(&r->names);
+		dict_done(&r->name_of);
+		dict_init(&r->name_of);
+	}
+	s64 id = strtab_add(&r->names, comm, strnlen(comm, min(max, (size_t)TASK_COMM_MAX)));
+	return id < 0 ? -ENOMEM : dict_put(&r->name_of, (u32)pid, (u32)id);
+}
+
 static int open_counts(struct what_replay *r, struct diag *d)
 {
 	int err = statdata_open(&r->counts, &r->file, d);
 	if (err)
 		return err;
 	r->counts_open = true;
+	r->counts.comm = note_comm;
+	r->counts.comm_ctx = r;
 	size_t nr = r->counts.events.nr * (size_t)statdata_nr_slots(&r->counts);
 	r->now = calloc(max(nr, (size_t)1), sizeof(*r->now));
 	if (!r->now)
@@ -158,6 +209,8 @@ struct what_replay *what_replay_open(struct what_engine *w, const char *path, st
 	if (!r)
 		return NULL;
 	r->w = w;
+	strtab_init(&r->names);
+	dict_init(&r->name_of);
 	int err = perfdata_open(&r->file, path, d);
 	if (!err) {
 		r->file_open = true;
@@ -208,6 +261,39 @@ int what_replay_next(struct what_replay *r)
 	return err ? err : 1;
 }
 
+/* false: not known in this interval. */
+static bool state_of(const struct what_replay *r, u32 event, double *ret)
+{
+	const struct count *c =
+		event ? &r->now[(size_t)(event - 1) * statdata_nr_slots(&r->counts)] : NULL;
+	if (!c || !c->opened || !c->running_ns)
+		return false;
+	double scale = r->counts.events.at[event - 1].scale;
+	*ret = (double)c->value * (isfinite(scale) && scale > 0 ? scale : 1);
+	return isfinite(*ret);
+}
+
+size_t what_replay_busy(const struct what_replay *r, enum what_busy by,
+			struct what_was_busy to[WHAT_PROCESSES_MAX])
+{
+	size_t nr = 0;
+	for (u32 i = 0; i < WHAT_PROCESSES_MAX; i++) {
+		double pid, amount;
+		if (!state_of(r, r->busy[by][i].pid, &pid) ||
+		    !state_of(r, r->busy[by][i].amount, &amount) || pid > INT32_MAX)
+			continue;
+		u32 name = dict_get(&r->name_of, (u32)lround(pid));
+		to[nr++] = (struct what_was_busy){ (s32)lround(pid), name == DICT_NONE ? 0 : name,
+						   amount };
+	}
+	return nr;
+}
+
+const char *what_replay_name(const struct what_replay *r, u32 name)
+{
+	return strtab_str(&r->names, name);
+}
+
 u64 what_replay_began(const struct what_replay *r)
 {
 	return r->began_ns;
@@ -216,6 +302,7 @@ u64 what_replay_began(const struct what_replay *r)
 u64 what_replay_ends(const struct what_replay *r)
 {
 	struct statdata ahead = r->counts; /* walks on from here; shares what it refers to */
+	ahead.comm = NULL;
 	size_t nr = r->counts.events.nr * (size_t)statdata_nr_slots(&r->counts);
 	struct count *scratch = calloc(max(nr, (size_t)1), sizeof(*scratch));
 	struct statdata_round round = { 0 };

@@ -1,4 +1,7 @@
-/* The process that used most CPU time between two readings: what `what --top-process` shows at the end of a line. */
+/*
+ * The processes that were busiest between two readings: the one that used most CPU time is what `what --top-process` shows at the end of a line;
+ * a history (what_record.h) has several of each interval.
+ */
 #pragma once
 
 #include "base/json.h"
@@ -8,18 +11,28 @@
 
 struct what_top;
 
-struct what_process {
-	const struct task *task; /* valid until the next reading */
-	double cpu_percent; /* of one CPU */
+enum what_busy {
+	WHAT_BUSY_CPU, /* percent of one CPU */
+	WHAT_BUSY_IO, /* bytes read from and written to disks, per second */
+	WHAT_BUSY_NR,
 };
 
-/* Reads for the first time. The root is borrowed. NULL and errno: no memory, or no /proc. */
-struct what_top *what_top_new(const struct sysroot *root);
+/* "cpu", "io". */
+extern const char *const what_busy_words[WHAT_BUSY_NR];
+
+struct what_process {
+	const struct task *task; /* valid until the next reading */
+	double amount;
+};
+
+/* Reads for the first time. The root is borrowed. io: also what disks are used. NULL and errno: no memory, or no /proc. */
+struct what_top *what_top_new(const struct sysroot *root, bool io);
 void what_top_free(struct what_top *t);
 /* Since the reading before; valid until the next one. 0 or negative errno. */
 int what_top_read(struct what_top *t) must_check;
 /* Those that used most, at most `max`, in that order. Their number. */
-size_t what_top_list(const struct what_top *t, struct what_process *to, size_t max);
+size_t what_top_list(const struct what_top *t, enum what_busy by, struct what_process *to,
+		     size_t max);
 const struct series_process *what_top_process(const struct what_top *t);
 
 /* The same for a page: processes are read only while a client asks for them. */

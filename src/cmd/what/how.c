@@ -5,13 +5,14 @@
 #include "base/printable.h"
 #include "cmd/app/app.h"
 #include "cmd/app/commands.h"
+#include "session/what_busy.h"
 #include "session/what_record.h"
 #include "view/series_lines.h"
 
 #include <errno.h>
 #include <time.h>
 
-enum { ROWS_MAX = 1 << 18 };
+enum { ROWS_MAX = 1 << 18, BUSY_SHOWN = 3 };
 
 struct how_opts {
 	const char *from, *to;
@@ -62,19 +63,52 @@ static void add_number(struct strbuf *to, double v, const struct series_column *
 	series_lines_number(v, &look, to);
 }
 
-static void show_text(const struct series *s, const struct changes *found, size_t nr,
-		      struct strbuf *to)
+/* What is not worth a name: less than half a percent of a CPU, less than 1 KB/s. */
+static const double busy_least[WHAT_BUSY_NR] = { 0.5, 1024 };
+
+/* " make/1234 98%, cc1/1240 12%"; " dd/77 12M/s". */
+static int add_busy(const struct what_busy_log *log, const struct column_change *c,
+		    enum what_busy by, struct strbuf *to)
 {
+	struct what_busy_found list[BUSY_SHOWN];
+	const struct series_look size = { .width = 5, .base = 1024 };
+	s64 nr = what_busy_find(log, by, c->from_ns, c->to_ns, list, BUSY_SHOWN);
+	for (s64 i = 0; i < nr && list[i].mean >= busy_least[by]; i++) {
+		strbuf_str(to, i ? ", " : " ");
+		printable_add(to, list[i].name, strlen(list[i].name), 0);
+		strbuf_printf(to, "/%d ", list[i].pid);
+		if (by == WHAT_BUSY_CPU) {
+			strbuf_printf(to, "%.0f%%", list[i].mean);
+			continue;
+		}
+		struct strbuf number;
+		strbuf_init(&number);
+		series_lines_number(list[i].mean, &size, &number);
+		const char *text = strbuf_cstr(&number);
+		text += strspn(text, " ");
+		strbuf_printf(to, "%.*s/s", (int)strcspn(text, " "), text);
+		strbuf_done(&number);
+	}
+	return (int)min(nr, (s64)0);
+}
+
+static int show_text(const struct series *s, const struct what_busy_log *log,
+		     const struct changes *found, size_t nr, struct strbuf *to)
+{
+	int err = 0;
 	if (!s->nr_rows)
-		return;
+		return 0;
+	bool busy = log->entries.nr;
 	strbuf_printf(to, "%zu intervals from ", s->nr_rows);
 	add_time(to, series_since(s, 0));
 	strbuf_str(to, " to ");
 	add_time(to, series_time(s, s->nr_rows - 1));
 	strbuf_str(to, nr ? "\n\nCOLUMN                            USUAL     DURING UNIT     FROM  "
-			    "         TO\n"
+			    "         TO"
 			  : "\nnothing stands out\n");
-	for (size_t i = 0; i < nr; i++) {
+	if (nr)
+		strbuf_str(to, busy ? "          BUSY THEN\n" : "\n");
+	for (size_t i = 0; i < nr && !err; i++) {
 		const struct column_change *c = &found->list.at[i];
 		const struct series_column *column = &s->columns.at[c->column];
 		add_name(to, column);
@@ -86,8 +120,11 @@ static void show_text(const struct series *s, const struct changes *found, size_
 		add_time(to, c->from_ns);
 		strbuf_char(to, ' ');
 		add_time(to, c->to_ns);
+		if (busy)
+			err = add_busy(log, c, what_busy_of(log, column), to);
 		strbuf_char(to, '\n');
 	}
+	return err;
 }
 
 static void json_seconds(struct json *j, const char *key, u64 ns)
@@ -96,9 +133,29 @@ static void json_seconds(struct json *j, const char *key, u64 ns)
 	json_decimal(j, ns / NS_PER_SEC, ns % NS_PER_SEC, 9);
 }
 
-static int show_json(const struct series *s, const struct changes *found, size_t nr,
-		     struct strbuf *to)
+static int json_busy(struct json *j, const struct what_busy_log *log, const struct column_change *c,
+		     enum what_busy by)
 {
+	struct what_busy_found list[BUSY_SHOWN];
+	s64 nr = what_busy_find(log, by, c->from_ns, c->to_ns, list, BUSY_SHOWN);
+	json_key(j, "processes");
+	json_array(j);
+	for (s64 i = 0; i < nr && list[i].mean >= busy_least[by]; i++) {
+		json_object(j);
+		json_put_s64(j, "pid", list[i].pid);
+		json_put_str(j, "command", list[i].name);
+		json_put_double(j, by == WHAT_BUSY_IO ? "io_bytes_per_s" : "cpu_percent",
+				list[i].mean);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	return (int)min(nr, (s64)0);
+}
+
+static int show_json(const struct series *s, const struct what_busy_log *log,
+		     const struct changes *found, size_t nr, struct strbuf *to)
+{
+	int err = 0;
 	struct json j;
 	json_begin(&j, to, JSON_PRETTY);
 	json_object(&j);
@@ -109,7 +166,7 @@ static int show_json(const struct series *s, const struct changes *found, size_t
 	}
 	json_key(&j, "changes");
 	json_array(&j);
-	for (size_t i = 0; i < nr; i++) {
+	for (size_t i = 0; i < nr && !err; i++) {
 		const struct column_change *c = &found->list.at[i];
 		const struct series_column *column = &s->columns.at[c->column];
 		json_object(&j);
@@ -123,11 +180,14 @@ static int show_json(const struct series *s, const struct changes *found, size_t
 		json_seconds(&j, "from", c->from_ns);
 		json_seconds(&j, "to", c->to_ns);
 		json_put_double(&j, "score", c->score);
+		if (log->entries.nr)
+			err = json_busy(&j, log, c, what_busy_of(log, column));
 		json_object_end(&j);
 	}
 	json_array_end(&j);
 	json_object_end(&j);
-	return json_end(&j);
+	int written = json_end(&j);
+	return err ? err : written;
 }
 
 static int moment(struct app *app, const char *text, u64 end, u64 fallback, u64 *ret)
@@ -140,9 +200,9 @@ static int moment(struct app *app, const char *text, u64 end, u64 fallback, u64 
 
 /* The intervals that were asked for, in a series of their own. */
 static int collect(struct app *app, const struct how_opts *o, struct what_engine *w,
-		   struct what_replay *r, struct series *chosen)
+		   struct what_replay *r, struct series *chosen, struct what_busy_log *log)
 {
-	u64 end = what_replay_ends(r), from, to;
+	u64 end = what_replay_ends(r), from, to, before = what_replay_began(r);
 	int err = moment(app, o->from, end, 0, &from);
 	if (!err)
 		err = moment(app, o->to, end, UINT64_MAX, &to);
@@ -153,10 +213,14 @@ static int collect(struct app *app, const struct how_opts *o, struct what_engine
 		size_t last = w->series.nr_rows - 1;
 		u64 at = series_time(&w->series, last);
 		union series_value *v;
+		u64 since = min(before, at);
 		err = 0;
+		before = at;
 		if (at < from || at > to)
 			continue;
-		err = series_row(chosen, at, &v);
+		err = what_busy_add(log, r, since, at);
+		if (!err)
+			err = series_row(chosen, at, &v);
 		for (size_t i = 0; i < chosen->columns.nr && !err; i++)
 			v[i].number = series_number(&w->series, last, i);
 	}
@@ -173,6 +237,7 @@ static int how_run(struct app *app, void *opts, int argc, char **argv)
 	struct sysroot root;
 	struct what_engine w;
 	struct series chosen;
+	struct what_busy_log log;
 	struct changes found = { 0 };
 	if (!argc)
 		return app_usage(app, "which recording? Name a FILE of 'sonde what --record'");
@@ -182,22 +247,24 @@ static int how_run(struct app *app, void *opts, int argc, char **argv)
 	if (err)
 		return app_fail(app, err);
 	what_init(&w, &root, 4);
+	what_busy_init(&log);
 	series_init(&chosen, ROWS_MAX, SERIES_KEEP_ALL_OF_IT);
 	struct what_replay *r = what_replay_open(&w, argv[0], &app->diag);
-	err = r ? collect(app, o, &w, r, &chosen) : -EIO;
+	err = r ? collect(app, o, &w, r, &chosen, &log) : -EIO;
 	if (!err)
 		err = changes_find(&chosen, &found);
 	if (!err) {
 		size_t nr = min(found.list.nr, (size_t)o->number);
 		if (app->json)
-			err = show_json(&chosen, &found, nr, &app->out);
+			err = show_json(&chosen, &log, &found, nr, &app->out);
 		else
-			show_text(&chosen, &found, nr, &app->out);
+			err = show_text(&chosen, &log, &found, nr, &app->out);
 	}
 	int status = !err ? APP_DONE : err == -EINVAL ? app_usage_said(app) : app_fail(app, err);
 	changes_done(&found);
 	what_replay_close(r);
 	series_done(&chosen);
+	what_busy_done(&log);
 	what_done(&w);
 	sysroot_close(&root);
 	return status;
@@ -215,10 +282,14 @@ const struct command command_how = {
 	.group = "How did it develop",
 	.summary = "what changed in a history of counters, and when",
 	.usage = "[OPTIONS] FILE",
-	.about = "FILE is a recording of `sonde what --record`. For each column the usual value is "
-		 "the median; shown is the stretch of time in which the column was farthest from "
-		 "it, largest changes first. `sonde what FILE --from TIME --to TIME` shows all "
-		 "columns of such a stretch.",
+	.about =
+		"FILE is a recording of `sonde what --record`. For each column the usual value is "
+		"the median; shown is the stretch of time in which the column was farthest from "
+		"it, largest changes first, with the processes that used most CPU time in that "
+		"stretch, or most disk I/O where the column is of disks (mean over the stretch; of "
+		"those that `what --record` kept). `sonde what FILE --from TIME --to TIME` shows "
+		"all "
+		"columns of such a stretch.",
 	.examples = how_examples,
 	.opts = how_rows,
 	.opts_size = sizeof(struct how_opts),

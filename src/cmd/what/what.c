@@ -30,7 +30,7 @@ struct what_opts {
 	const char *raw; /* a path, or NULL */
 	const char *raw_number; /* what followed --raw and is the DELAY */
 	const char *record; /* FILE */
-	u64 max_size;
+	u64 max_size, processes; /* of --record */
 	const char *from, *to; /* of a recording */
 	const char *listen, *token_file, *push;
 	const char *cgroups;
@@ -175,6 +175,7 @@ static const struct opt what_rows[] = {
 	OPT_HEADING("History"),
 	OPT_STR(0, "record", struct what_opts, record, "FILE", "Write the columns of every interval to FILE, a perf.data, instead of printing them"),
 	OPT_SIZE(0, "max-size", struct what_opts, max_size, "SIZE", "Keep at most two files of SIZE, FILE and FILE.old (default: 64M)"),
+	OPT_UINT(0, "processes", struct what_opts, processes, "N", "Keep the N processes of each interval that used most CPU time, and most disk I/O (5, at most 32)"),
 	OPT_STR(0, "from", struct what_opts, from, "TIME", "Replay from here: 14:05, -10m (before the end), or seconds since 1970"),
 	OPT_STR(0, "to", struct what_opts, to, "TIME", "Replay up to here"),
 	OPT_HEADING("For a browser and for Prometheus"),
@@ -198,7 +199,8 @@ struct what_session {
 	const struct what_preset *preset;
 	struct sysroot root;
 	struct what_engine what;
-	struct what_top *top; /* with --top-process */
+	struct what_top *top; /* with --top-process and --record */
+	struct series_process replayed; /* with --top-process, of a recording */
 	struct what_page page; /* with --listen */
 	struct counter_file raw; /* with --raw */
 	u64 raw_ns; /* when it was read */
@@ -539,8 +541,14 @@ static int record_columns(struct what_session *s)
 {
 	enum { NS_PER_MS = 1000000 };
 	struct diag *d = &s->app->diag;
-	s->recording = what_record_open(&s->what, s->o->record, s->o->max_size,
-					s->delay_ns / NS_PER_MS, d);
+	s->recording =
+		what_record_open(&s->what,
+				 &(struct what_record_opts){ .path = s->o->record,
+							     .max_bytes = s->o->max_size,
+							     .interval_ms = s->delay_ns / NS_PER_MS,
+							     .top = s->top,
+							     .processes = (u32)s->o->processes },
+				 d);
 	int err = s->recording ? run_loop(s, on_timer) : -EIO;
 	if (err >= 0)
 		err = what_record_finish(s->recording, d);
@@ -558,6 +566,17 @@ static int moment(struct what_session *s, const char *text, u64 end, u64 fallbac
 	return diag_error(&s->app->diag, -EINVAL, "invalid time '%s'", text);
 }
 
+/* What --top-process has shown, or would have, in the interval of the last row. */
+static void replay_process(struct what_session *s, const struct what_replay *r)
+{
+	struct what_was_busy list[WHAT_PROCESSES_MAX];
+	s->replayed = (struct series_process){ 0 };
+	if (s->o->top_process && what_replay_busy(r, WHAT_BUSY_CPU, list))
+		s->replayed = (struct series_process){ .pid = list->pid,
+						       .command = what_replay_name(r, list->name),
+						       .cpu_percent = list->amount };
+}
+
 static int replay(struct what_session *s)
 {
 	struct what_replay *r = what_replay_open(&s->what, s->file, &s->app->diag);
@@ -567,7 +586,10 @@ static int replay(struct what_session *s)
 	int err = moment(s, s->o->from, end, 0, &from);
 	if (!err)
 		err = moment(s, s->o->to, end, UINT64_MAX, &to);
+	if (s->o->top_process)
+		s->lines.process = &s->replayed;
 	while (!err && (err = what_replay_next(r)) > 0) {
+		replay_process(s, r);
 		u64 at = series_time(&s->what.series, s->what.series.nr_rows - 1);
 		err = at > to ? 1 : at >= from ? show(s) : 0;
 		if (err > 0)
@@ -581,9 +603,10 @@ static int replay(struct what_session *s)
 
 static int start_top(struct what_session *s)
 {
-	if (!s->o->top_process)
+	bool record = s->o->record && s->o->processes;
+	if (!s->o->top_process && !record)
 		return 0;
-	s->top = what_top_new(&s->root);
+	s->top = what_top_new(&s->root, record);
 	if (!s->top)
 		return diag_error(&s->app->diag, -errno, "cannot read tasks from /proc: %s",
 				  strerror(errno));
@@ -754,6 +777,8 @@ static int what_run(struct app *app, void *opts, int argc, char **argv)
 			     o->top_process || o->from || o->to || is_pidstat(&s)))
 		status = app_usage(app, "--push sends live columns: no --listen, --record, --raw, "
 					"--csv, --openmetrics, --top-process, pidstat or FILE");
+	else if (o->processes > WHAT_PROCESSES_MAX)
+		status = app_usage(app, "--processes: at most %d are kept", WHAT_PROCESSES_MAX);
 	else if (o->token_file && !o->listen)
 		status = app_usage(app, "--token-file needs --listen");
 	else if (o->csv + o->openmetrics + app->json > 1)
@@ -792,7 +817,9 @@ static int what_run(struct app *app, void *opts, int argc, char **argv)
 
 static void what_defaults(void *opts)
 {
-	((struct what_opts *)opts)->max_size = 64 << 20;
+	struct what_opts *o = opts;
+	o->max_size = 64 << 20;
+	o->processes = 5;
 }
 
 static const struct opt_example what_examples[] = {

@@ -1,5 +1,6 @@
 /* Columns over fake trees of several kernels: values by hand, devices that come and go, counters that wrap, trees where most is missing. */
 #include "session/what.h"
+#include "session/what_busy.h"
 #include "session/what_openmetrics.h"
 #include "session/what_record.h"
 #include "tap.h"
@@ -347,7 +348,11 @@ static void history(const struct sysroot *r)
 	choose(&w, "proc", NULL);
 	choose(&w, "sched", NULL); /* this kernel has none */
 	start(&w);
-	struct what_recording *rec = what_record_open(&w, path, 1 << 20, 2000, &d);
+	struct what_recording *rec =
+		what_record_open(&w,
+				 &(struct what_record_opts){
+					 .path = path, .max_bytes = 1 << 20, .interval_ms = 2000 },
+				 &d);
 	ok(rec, "a history begins");
 	for (int i = 1; i <= 5; i++) {
 		snprintf(stat, sizeof(stat),
@@ -375,7 +380,9 @@ static void history(const struct sysroot *r)
 	what_done(&again);
 
 	/* A file that cannot hold all: the newest part, and the one before it. */
-	rec = what_record_open(&w, path, 1, 2000, &d);
+	rec = what_record_open(
+		&w, &(struct what_record_opts){ .path = path, .max_bytes = 1, .interval_ms = 2000 },
+		&d);
 	for (int i = 0; i < 3; i++) {
 		w.read_ns -= 2000000000ull;
 		ok(rec && !what_read(&w) && !what_record_round(rec, &d),
@@ -392,6 +399,127 @@ static void history(const struct sysroot *r)
 	what_done(&again);
 	what_done(&w);
 	diag_done(&d);
+}
+
+/* A process with so much CPU time (ticks) and so many bytes written. */
+static void put_process(int pid, const char *comm, unsigned ticks, unsigned bytes)
+{
+	char path[64], text[512];
+	snprintf(path, sizeof(path), "proc/%d/stat", pid);
+	snprintf(text, sizeof(text),
+		 "%d (%s) S 1 1 1 0 -1 4194560 1 0 0 0 %u 0 0 0 20 0 1 0 77 1000 10 "
+		 "18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+		 pid, comm, ticks);
+	put(path, text);
+	snprintf(path, sizeof(path), "proc/%d/io", pid);
+	snprintf(text, sizeof(text),
+		 "rchar: 0\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: 0\nwrite_bytes: %u\n"
+		 "cancelled_write_bytes: 0\n",
+		 bytes);
+	put(path, text);
+}
+
+static void busy_is(const struct what_busy_log *log, enum what_busy by, u64 from, u64 to,
+		    const char *want)
+{
+	struct what_busy_found list[3];
+	char got[256] = "";
+	size_t len = 0;
+	s64 nr = what_busy_find(log, by, from, to, list, 3);
+	for (s64 i = 0; i < nr; i++)
+		len += (size_t)snprintf(got + len, sizeof(got) - len, "%s%s/%d", i ? " " : "",
+					list[i].name, list[i].pid);
+	char what[64];
+	snprintf(what, sizeof(what), "%s from %llu to %llu", what_busy_words[by],
+		 (unsigned long long)from, (unsigned long long)to);
+	is_str(got, want, what);
+}
+
+/* Who was busy in each interval is recorded, replayed, and added up over stretches. */
+static void busy_processes(const struct sysroot *r)
+{
+	struct what_engine w, again;
+	struct what_busy_log log;
+	struct diag d;
+	char path[128];
+	snprintf(path, sizeof(path), "%s/busy.data", dir);
+	diag_init(&d);
+	put("proc/stat", "cpu  1 1 1 1 1 1 1 1\ncpu0 1 1 1 1 1 1 1 1\nprocesses 1\n");
+	put_process(101, "one", 10, 0);
+	put_process(102, "two", 10, 0);
+	put_process(103, "a) thr\x1b", 10, 0);
+	what_init(&w, r, 4);
+	choose(&w, "proc", NULL);
+	start(&w);
+	struct what_top *top = what_top_new(r, true);
+	struct what_recording *rec =
+		what_record_open(&w,
+				 &(struct what_record_opts){ .path = path,
+							     .max_bytes = 1 << 20,
+							     .interval_ms = 2000,
+							     .top = top,
+							     .processes = 2 },
+				 &d);
+	ok(top && rec, "a history with processes");
+	/* Interval 1: one. 2: two more than one, and it writes. 3: nobody. 4: the third one, who has another name by then. */
+	for (unsigned i = 1; rec && i <= 4; i++) {
+		put_process(101, "one", i < 2 ? 50 : i < 3 ? 60 : 60, 0);
+		put_process(102, "two", i < 2 ? 10 : 90, i < 2 ? 0 : 1 << 20);
+		put_process(103, i < 4 ? "a) thr\x1b" : "three", i < 4 ? 10 : 300, 0);
+		w.read_ns -= 2000000000ull;
+		ok(!what_read(&w) && !what_top_read(top) && !what_record_round(rec, &d), "round %u",
+		   i);
+	}
+	ok(rec && !what_record_finish(rec, &d), "it ends");
+	what_record_close(rec);
+	what_top_free(top);
+	what_done(&w);
+
+	what_init(&again, r, 16);
+	what_busy_init(&log);
+	struct what_replay *replay = what_replay_open(&again, path, &d);
+	for (u64 at = 0; replay && what_replay_next(replay) > 0; at += 10)
+		ok(!what_busy_add(&log, replay, at, at + 10), "an interval is added");
+	busy_is(&log, WHAT_BUSY_CPU, 0, 10, "one/101");
+	busy_is(&log, WHAT_BUSY_CPU, 10, 20, "two/102 one/101");
+	busy_is(&log, WHAT_BUSY_CPU, 20, 30, "");
+	busy_is(&log, WHAT_BUSY_CPU, 30, 40, "three/103");
+	busy_is(&log, WHAT_BUSY_IO, 0, 10, "");
+	busy_is(&log, WHAT_BUSY_IO, 5, 15, "two/102");
+	busy_is(&log, WHAT_BUSY_IO, 20, 40, "");
+	struct what_busy_found found[3];
+	ok(what_busy_find(&log, WHAT_BUSY_CPU, 0, 40, found, 3) == 3, "all of them in all of it");
+	for (size_t i = 0; replay && i < again.series.columns.nr; i++)
+		ok(strcmp(again.series.columns.at[i].part.group, "processes") != 0,
+		   "a process is no column");
+	what_busy_done(&log);
+	what_replay_close(replay);
+	what_done(&again);
+	diag_done(&d);
+	gone("proc/101/stat");
+	gone("proc/102/stat");
+	gone("proc/103/stat");
+}
+
+/* Which kind of work a column is of. */
+static void busy_kinds(void)
+{
+	static const struct {
+		const char *group, *key;
+		enum what_busy by;
+	} rows[] = {
+		{ "cpu", "user", WHAT_BUSY_CPU },     { "cpu", "iowait", WHAT_BUSY_IO },
+		{ "disk", "read", WHAT_BUSY_IO },     { "psi", "io_some", WHAT_BUSY_IO },
+		{ "psi", "cpu_some", WHAT_BUSY_CPU }, { "net", "received", WHAT_BUSY_CPU },
+		{ "proc", "blocked", WHAT_BUSY_IO },  { "disk-use", "queue", WHAT_BUSY_IO },
+	};
+	const struct what_busy_log both = { .has = { true, true } }, cpu = { .has = { true } };
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct series_column c = { .part = { .group = rows[i].group },
+						 .key = rows[i].key };
+		ok(what_busy_of(&both, &c) == rows[i].by, "%s/%s", rows[i].group, rows[i].key);
+		ok(what_busy_of(&cpu, &c) == WHAT_BUSY_CPU, "what is not recorded");
+	}
 }
 
 /* Rows with files of their own: they come and go, and what stays is not read anew. */
@@ -522,6 +650,8 @@ int main(void)
 	kernel_618(&r);
 	moments();
 	history(&r);
+	busy_processes(&r);
+	busy_kinds();
 	cgroups(&r);
 	sensors(&r);
 	sysroot_close(&r);
