@@ -588,6 +588,8 @@ int proc_tasks_read(struct proc_tasks *p, const struct proc_tasks_opts *o,
 		drop_held(p, &w.held[w.at++]);
 	if (err)
 		return err;
+	if (o->complete)
+		o->complete(o->complete_ctx, list);
 	*ret = list;
 	p->now = old;
 	return 0;

@@ -23,6 +23,9 @@ struct proc_tasks_opts {
 	bool threads; /* a row for each, instead of one for a process */
 	const s32 *pids; /* only these; NULL: all */
 	size_t nr_pids;
+	void (*complete)(void *ctx,
+			 struct task_list *l); /* adds what /proc does not have; may be NULL */
+	void *complete_ctx;
 };
 
 /* The root is borrowed. NULL and errno: no memory, or no /proc. */

@@ -29,6 +29,7 @@ enum task_part {
 	TASK_AUTOGROUP = 1 << 15,
 	TASK_SOCKETS = 1 << 16,
 	TASK_DELAYS = 1 << 17,
+	TASK_NET = 1 << 19, /* not of /proc: whoever counts them fills them in */
 	TASK_ENDED = 1 << 18, /* it has: there is .ended_cpu_ns instead of ticks */
 };
 
@@ -94,6 +95,9 @@ struct task {
 	s64 login_uid; /* -1: none */
 	s32 autogroup, autogroup_nice; /* -1: none */
 	u32 nr_sockets;
+
+	/* bytes over IP, since somebody has counted them */
+	u64 net_sent, net_received;
 
 	u64 ended_cpu_ns; /* all it ever used */
 

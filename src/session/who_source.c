@@ -106,6 +106,9 @@ int who_source_open(struct who_source *s, const char *path, struct diag *d)
 void who_source_close(struct who_source *s)
 {
 	who_free(s->who);
+	if (s->has_net)
+		net_bytes_close(&s->net);
+	vec_free(&s->net_gone);
 	if (s->knows_ends)
 		who_ended_close(&s->ended);
 	proc_tasks_close(s->tasks);
@@ -118,6 +121,50 @@ void who_source_close(struct who_source *s)
 		sysroot_close(&s->root);
 }
 
+/* ---- network bytes ---- */
+
+/* Numbers of tasks that are gone will be those of others. Threads have folders below /proc, too, if hidden ones. */
+static void forget_gone(struct who_source *s)
+{
+	u64 cursor = 0;
+	struct net_bytes_task task;
+	s->net_gone.nr = 0;
+	for (u32 i = 0; i < NET_BYTES_TASKS && net_bytes_next(&s->net, &cursor, &task); i++) {
+		char path[64];
+		(void)snprintf(path, sizeof(path), "proc/%d", task.id);
+		struct net_bytes_task *slot =
+			sysroot_exists(&s->root, path) ? NULL : vec_push(&s->net_gone);
+		if (slot)
+			*slot = task;
+	}
+	vec_for_each (&s->net_gone, task)
+		net_bytes_forget(&s->net, *task);
+}
+
+static void add_net(void *ctx, struct task_list *l)
+{
+	struct who_source *s = ctx;
+	vec_for_each (&l->tasks, t) {
+		struct net_bytes_count c = net_bytes_of(
+			&s->net, (struct net_bytes_task){ s->reads_threads ? t->tid : t->pid,
+							  s->reads_threads });
+		t->net_sent = c.sent;
+		t->net_received = c.received;
+		t->parts |= TASK_NET;
+	}
+	forget_gone(s);
+}
+
+/* Counting costs a little with every packet: only while it is shown. */
+static void want_net(struct who_source *s, bool wanted)
+{
+	if (wanted && !s->has_net)
+		net_bytes_open(&s->net, &s->root);
+	else if (!wanted && s->has_net)
+		net_bytes_close(&s->net);
+	s->has_net = wanted;
+}
+
 int who_source_read(struct who_source *s, const struct who_opts *o, const s32 *pids, size_t nr_pids,
 		    struct diag *d)
 {
@@ -125,6 +172,13 @@ int who_source_read(struct who_source *s, const struct who_opts *o, const s32 *p
 		.parts = who_opts_parts(o), .threads = o->threads, .pids = pids, .nr_pids = nr_pids
 	};
 	const struct task_list *now;
+	/* Of this machine's tasks only. */
+	want_net(s, s->knows_ends && read.parts & TASK_NET);
+	s->reads_threads = o->threads;
+	if (s->has_net && !s->net.err) {
+		read.complete = add_net;
+		read.complete_ctx = s;
+	}
 	struct system_reading was = s->system[0];
 	s->system[0] = s->system[1];
 	s->system[1] = was;
@@ -221,6 +275,18 @@ static void note_delays(struct who_source *s, struct diag *d)
 	}
 }
 
+static void note_net(int err, struct diag *d)
+{
+	if (err == -EPERM) {
+		diag_note(d, "network bytes are not known: no permission to load BPF programs");
+		diag_hint(d, "run as root, or with CAP_BPF and CAP_PERFMON");
+	} else {
+		diag_note(d,
+			  "network bytes are not known: this kernel has neither the tracepoint "
+			  "sock:sock_send_length (6.3) nor BPF programs at the ends of functions");
+	}
+}
+
 static void note_ended(const struct who_ended *e, struct diag *d)
 {
 	static const char what[] = "processes that begin and end between two tables are not seen";
@@ -237,7 +303,12 @@ static void note_ended(const struct who_ended *e, struct diag *d)
 
 void who_source_notes(struct who_source *s, const struct who_opts *o, struct diag *d)
 {
-	enum { TOLD_HIDDEN = 1u << 31, TOLD_DELAYS = 1u << 30, TOLD_ENDED = 1u << 29 };
+	enum {
+		TOLD_HIDDEN = 1u << 31,
+		TOLD_DELAYS = 1u << 30,
+		TOLD_ENDED = 1u << 29,
+		TOLD_NET = 1u << 28
+	};
 	const struct who_summary *sum = who_summary(s->who);
 	unsigned fresh = sum->denied_parts & ~s->told_parts;
 	if (fresh)
@@ -246,6 +317,10 @@ void who_source_notes(struct who_source *s, const struct who_opts *o, struct dia
 	if (who_opts_parts(o) & TASK_DELAYS && !(s->told_parts & TOLD_DELAYS)) {
 		note_delays(s, d);
 		s->told_parts |= TOLD_DELAYS;
+	}
+	if (s->has_net && s->net.err && !(s->told_parts & TOLD_NET)) {
+		note_net(s->net.err, d);
+		s->told_parts |= TOLD_NET;
 	}
 	if (s->knows_ends && (s->ended.err || s->ended.lost) && !(s->told_parts & TOLD_ENDED)) {
 		note_ended(&s->ended, d);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/who.h"
+#include "bpf/net_bytes.h"
 #include "kern/proc_tasks.h"
 #include "kern/user_names.h"
 #include "session/who_ended.h"
@@ -16,6 +17,9 @@ struct who_source {
 	const struct task_list *lists[2];
 	struct who_ended ended; /* of this machine's tasks only */
 	bool knows_ends;
+	struct net_bytes net; /* while somebody asks for it */
+	bool has_net, reads_threads;
+	VEC(struct net_bytes_task) net_gone; /* scratch */
 	s32 *nodes; /* [cpu]: NUMA */
 	u32 nr_nodes_cpus;
 	u64 nr_rounds; /* that can be compared */

@@ -13,12 +13,13 @@
 #include <string.h>
 
 struct who_cmd_opts {
-	bool batch, csv, threads, command_lines, no_idle, tree, reversed, per_cpu, io, list;
+	bool batch, csv, threads, command_lines, no_idle, tree, reversed, per_cpu, io, net, list;
 	const char *delay, *columns, *sort, *user, *by, *root;
 	struct opt_list pids, filters;
 	u64 rounds, max_rows;
 };
 
+static const char net_columns[] = "PID,USER,RECV/s,SENT/s,SOCKETS,%CPU,COMMAND";
 static const char io_columns[] = "TID,PR,USER,READ/s,WRITE/s,SWAPIN,IO,COMMAND";
 
 static int list_columns(struct app *app)
@@ -108,15 +109,20 @@ static int parse_filters(struct app *app, const struct who_cmd_opts *o, struct w
 static int parse_columns(struct app *app, const struct who_cmd_opts *o, struct who_opts *to)
 {
 	int err = 0;
-	if (o->io || !to->columns.list.nr)
-		err = who_opts_columns(to, o->io ? io_columns : NULL, &app->diag);
+	if (o->io || o->net || !to->columns.list.nr)
+		err = who_opts_columns(to,
+				       o->io	? io_columns
+				       : o->net ? net_columns
+						: NULL,
+				       &app->diag);
 	if (!err && o->columns)
 		err = who_opts_columns(to, o->columns, &app->diag);
 	if (!err)
 		err = one_column(app, "-s",
-				 o->sort ? o->sort
-				 : o->io ? "READ/s"
-					 : "%CPU",
+				 o->sort  ? o->sort
+				 : o->io  ? "READ/s"
+				 : o->net ? "RECV/s"
+					  : "%CPU",
 				 &to->sort);
 	if (!err && o->by)
 		err = one_column(app, "--by", o->by, &to->by);
@@ -226,6 +232,8 @@ static const struct opt who_rows[] = {
 		 "Whole command lines instead of names"),
 	OPT_FLAG(0, "io", struct who_cmd_opts, io,
 		 "Threads by what they read and write, as iotop shows them"),
+	OPT_FLAG(0, "net", struct who_cmd_opts, net,
+		 "Processes by what they receive and send over IP, as nethogs shows them"),
 	OPT_FLAG('1', "per-cpu", struct who_cmd_opts, per_cpu, "A line for each CPU in the summary"),
 	OPT_HEADING("Which tasks"),
 	OPT_LIST('p', "pid", struct who_cmd_opts, pids, "PID[,PID]", "Only these processes"),
@@ -255,6 +263,7 @@ static const struct opt_example who_examples[] = {
 	{ "who -b -H -p 1234", "the threads of a process, every second until Ctrl-C" },
 	{ "who -b -n 1 --by CGROUP", "the same, added up by control group" },
 	{ "who -b -n 1 --io", "who reads and writes disks" },
+	{ "who --net", "who uses the network" },
 	{ "who -b -n 1 -o +nMaj,+P,+WCHAN -s nMaj", "more columns, by major page faults" },
 	{ "who -b -n 5 --json -f '%CPU>5' -f '!USER=root'",
 	  "for programs: a JSON object an interval" },
@@ -277,6 +286,12 @@ const struct command command_who = {
 		 "used, "
 		 "however short they lived; this needs CAP_NET_ADMIN and does not work in "
 		 "containers.\n"
+		 "RECV/s and SENT/s are the payload that a task received and sent through sockets "
+		 "of IPv4 and IPv6, of any protocol, counted by BPF programs in the kernel (root, "
+		 "or "
+		 "CAP_BPF and CAP_PERFMON) while the columns are shown. What the kernel sends by "
+		 "itself (retransmissions, file servers in the kernel), headers, and what splice() "
+		 "takes from a socket are not in them.\n"
 		 "What the kernel does not let us read of other users' tasks is shown as '-' or "
 		 "'?', "
 		 "and one line on standard error names it. --json prints one object a line and "
