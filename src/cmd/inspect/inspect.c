@@ -316,6 +316,8 @@ RUN(runq)
 RUN(mount)
 RUN(net)
 RUN(kmem)
+RUN(sig)
+RUN(irq)
 RUN(eval)
 #undef RUN
 
@@ -458,6 +460,20 @@ static const struct opt search_rows[] = {
 };
 static const struct opt kmem_rows[] = {
 	OPT_FLAG('s', "slabs", T, slabs, "List slab caches: those named, or all"),
+	COMMON_ROWS, OPT_END(),
+};
+static const struct opt irq_rows[] = {
+	OPT_FLAG('a', "affinity", T, affinity, "List the CPUs that each may be delivered to"),
+	OPT_FLAG('b', "softirqs", T, softirqs, "List the functions of softirqs (bottom halves)"),
+	OPT_FLAG('d', "idt", T, vectors, "List the interrupt descriptor table (x86)"),
+	OPT_FLAG('s', "statistics", T, statistics, "Show the count of each on each CPU"),
+	OPT_FLAG('u', "used", T, in_use, "Only those with a handler"),
+	COMMON_ROWS, OPT_END(),
+};
+static const struct opt sig_rows[] = {
+	OPT_FLAG('g', "group", T, group, "All threads of the task's process"),
+	OPT_FLAG('l', "list", T, signal_names, "List the numbers and names of signals"),
+	OPT_STR('s', "set", T, sigset, "SIGSET", "List the signals of a set, as it is printed for BLOCKED and MASK"),
 	COMMON_ROWS, OPT_END(),
 };
 static const struct opt plain_rows[] = { COMMON_ROWS, OPT_END() };
@@ -642,6 +658,16 @@ static const struct opt_example kmem_examples[] = {
 	{ "inspect kmem -s dentry task_struct", "two of them" },
 	{ 0 },
 };
+static const struct opt_example irq_examples[] = {
+	{ "inspect irq -u", "interrupts that somebody handles" },
+	{ "inspect irq -a", "and the CPUs they go to" },
+	{ 0 },
+};
+static const struct opt_example sig_examples[] = {
+	{ "inspect sig 1", "what process 1 does with signals, and which wait for it" },
+	{ "inspect sig -s 0000000200000800", "which signals a set has" },
+	{ 0 },
+};
 static const struct opt_example eval_examples[] = {
 	{ "inspect eval '(1 << 12) - 1'", "a number in all notations" },
 	{ "inspect eval '$current->flags'", "a member" },
@@ -701,7 +727,7 @@ SUB(sub_mod, "mod", "list modules from kernel memory", "[OPTIONS]", run_mod, pla
 	"task_struct, a name, a state (RU, IN, UN ...), kernel or user. "
 SUB(sub_task, "task", "print a task_struct", "[OPTIONS] [TASK...]", run_task, task_rows,
     .examples = task_examples, .about = ABOUT_TASKS "Without one, the task that asks.");
-SUB(sub_foreach, "foreach", "run bt, files, ps, task or vm for many tasks",
+SUB(sub_foreach, "foreach", "run bt, files, ps, sig, task or vm for many tasks",
     "[OPTIONS] [TASK...] COMMAND", run_foreach, foreach_rows, .examples = foreach_examples,
     .about = ABOUT_TASKS "Without one, all tasks.");
 SUB(sub_bt, "bt", "print kernel stacks of sleeping tasks", "[OPTIONS] [TASK...]", run_bt, bt_rows,
@@ -762,14 +788,25 @@ SUB(sub_kmem, "kmem", "list slab caches", "-s [OPTIONS] [CACHE...]", run_kmem, k
     .about = "ALLOCATED counts objects that CPUs keep free for themselves, too. No symbol is "
 	     "needed.");
 
+SUB(sub_sig, "sig", "list signal handlers and pending signals", "[-g] [TASK...] | -l | -s SIGSET",
+    run_sig, sig_rows, .examples = sig_examples,
+    .about = ABOUT_TASKS "Without one, the task that asks. SIGPENDING is yes where a signal waits "
+			 "that is not blocked.");
+
+SUB(sub_irq, "irq", "list interrupts", "[OPTIONS] [IRQ...]", run_irq, irq_rows,
+    .examples = irq_examples,
+    .about = "Descriptors come from the kernel's tree of them, or where the symbol list has "
+	     "functions only, by way of /sys/kernel/irq. -b needs the symbol softirq_vec.");
+
 SUB(sub_eval, "eval", "print a number in all notations", "[OPTIONS] EXPRESSION", run_eval,
     plain_rows, .examples = eval_examples);
 
 static const struct command *const subs[] = {
-	&sub_print,   &sub_struct, &sub_union, &sub_whatis, &sub_list, &sub_tree,     &sub_rd,
-	&sub_sym,     &sub_dis,	   &sub_ps,    &sub_task,   &sub_bt,   &sub_files,    &sub_vm,
-	&sub_foreach, &sub_mod,	   &sub_log,   &sub_sys,    &sub_vtop, &sub_identify, &sub_search,
-	&sub_runq,    &sub_mount,  &sub_net,   &sub_kmem,   &sub_eval, NULL
+	&sub_print, &sub_struct,   &sub_union,	 &sub_whatis, &sub_list,  &sub_tree,
+	&sub_rd,    &sub_sym,	   &sub_dis,	 &sub_ps,     &sub_task,  &sub_bt,
+	&sub_files, &sub_vm,	   &sub_foreach, &sub_mod,    &sub_log,	  &sub_sys,
+	&sub_vtop,  &sub_identify, &sub_search,	 &sub_runq,   &sub_mount, &sub_net,
+	&sub_kmem,  &sub_sig,	   &sub_irq,	 &sub_eval,   NULL
 };
 
 static const struct opt_example examples[] = {

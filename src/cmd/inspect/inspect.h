@@ -33,6 +33,9 @@ struct inspect_opts {
 	bool wall_time, show_level, bare; /* log -T -m -t */
 	const char *start, *length, *mask; /* search -s -l -m */
 	bool slabs; /* kmem -s */
+	bool signal_names, group; /* sig -l -g */
+	const char *sigset; /* sig -s */
+	bool affinity, softirqs, vectors, statistics, in_use; /* irq -a -b -d -s -u */
 	bool stacks, as_text, words, halves; /* search -t -c -w -h */
 	u64 interval_s, count; /* -i -n */
 	bool probed;
@@ -104,6 +107,8 @@ int inspect_runq(struct inspect *i, int argc, char **argv);
 int inspect_mount(struct inspect *i, int argc, char **argv);
 int inspect_net(struct inspect *i, int argc, char **argv);
 int inspect_kmem(struct inspect *i, int argc, char **argv);
+int inspect_sig(struct inspect *i, int argc, char **argv);
+int inspect_irq(struct inspect *i, int argc, char **argv);
 int inspect_eval(struct inspect *i, int argc, char **argv);
 
 /* What is shown of one task. */
@@ -111,6 +116,7 @@ typedef int (*inspect_task_fn)(struct inspect *i, const struct ktask *t);
 int inspect_task_bt(struct inspect *i, const struct ktask *t);
 int inspect_task_files(struct inspect *i, const struct ktask *t);
 int inspect_task_vm(struct inspect *i, const struct ktask *t);
+int inspect_task_sig(struct inspect *i, const struct ktask *t);
 /* For each task that one of the words means; without words, for the context's task. */
 int inspect_for_tasks(struct inspect *i, int nr_words, char **words, inspect_task_fn fn);
 /* Opens i->tasks. */

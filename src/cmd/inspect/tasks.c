@@ -189,8 +189,8 @@ static const struct {
 	const char *name;
 	inspect_task_fn fn;
 } task_commands[] = {
-	{ "bt", inspect_task_bt },     { "files", inspect_task_files }, { "ps", print_task },
-	{ "task", print_task_struct }, { "vm", inspect_task_vm },
+	{ "bt", inspect_task_bt },   { "files", inspect_task_files }, { "ps", print_task },
+	{ "sig", inspect_task_sig }, { "task", print_task_struct },   { "vm", inspect_task_vm },
 };
 
 static int find_task_command(const char *word)
@@ -206,8 +206,9 @@ int inspect_foreach(struct inspect *i, int argc, char **argv)
 {
 	int command = argc ? find_task_command(argv[argc - 1]) : -1;
 	if (command < 0)
-		return inspect_usage(i, "which command for each task? bt, files, ps, task or vm, "
-					"after the tasks");
+		return inspect_usage(i,
+				     "which command for each task? bt, files, ps, sig, task or vm, "
+				     "after the tasks");
 	if (task_commands[command].fn == print_task && !i->app->json)
 		strbuf_str(&i->text, ps_head);
 	return for_chosen(i, argc - 1, argv, task_commands[command].fn);
