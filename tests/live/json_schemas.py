@@ -108,6 +108,8 @@ CASES = [
     ("inspect", "value", "inspect irq"),
     ("inspect", "value", "inspect irq -s"),
     ("inspect", "value", "inspect irq -d"),
+    ("inspect", "value", "inspect timer"),
+    ("inspect", "value", "inspect timer -r"),
     ("inspect", "value", "inspect --probed vfs_read"),
     ("inspect-watch", "lines", "inspect -i 1 -n 2 $current->pid"),
     ("flame", "value", "flame -o flame.html one.data"),

@@ -318,6 +318,8 @@ RUN(net)
 RUN(kmem)
 RUN(sig)
 RUN(irq)
+RUN(timer)
+RUN(waitq)
 RUN(eval)
 #undef RUN
 
@@ -468,6 +470,11 @@ static const struct opt irq_rows[] = {
 	OPT_FLAG('d', "idt", T, vectors, "List the interrupt descriptor table (x86)"),
 	OPT_FLAG('s', "statistics", T, statistics, "Show the count of each on each CPU"),
 	OPT_FLAG('u', "used", T, in_use, "Only those with a handler"),
+	COMMON_ROWS, OPT_END(),
+};
+static const struct opt timer_rows[] = {
+	OPT_FLAG('r', "high-resolution", T, high_resolution, "List high-resolution timers (struct hrtimer)"),
+	OPT_STR('C', "cpu", T, cpus, "CPUS", "Only those of these CPUs"),
 	COMMON_ROWS, OPT_END(),
 };
 static const struct opt sig_rows[] = {
@@ -663,6 +670,17 @@ static const struct opt_example irq_examples[] = {
 	{ "inspect irq -a", "and the CPUs they go to" },
 	{ 0 },
 };
+static const struct opt_example timer_examples[] = {
+	{ "inspect timer", "timers of all CPUs, the next ones first" },
+	{ "inspect timer -r -C 0", "high-resolution timers of CPU 0" },
+	{ 0 },
+};
+static const struct opt_example waitq_examples[] = {
+	{ "inspect waitq signal_struct.wait_chldexit ffff888100f48000",
+	  "who waits in a member of a structure" },
+	{ "inspect waitq '$current->signal->wait_chldexit'", "the same by an expression" },
+	{ 0 },
+};
 static const struct opt_example sig_examples[] = {
 	{ "inspect sig 1", "what process 1 does with signals, and which wait for it" },
 	{ "inspect sig -s 0000000200000800", "which signals a set has" },
@@ -798,15 +816,24 @@ SUB(sub_irq, "irq", "list interrupts", "[OPTIONS] [IRQ...]", run_irq, irq_rows,
     .about = "Descriptors come from the kernel's tree of them, or where the symbol list has "
 	     "functions only, by way of /sys/kernel/irq. -b needs the symbol softirq_vec.");
 
+SUB(sub_timer, "timer", "list running timers", "[OPTIONS]", run_timer, timer_rows,
+    .examples = timer_examples,
+    .about = "For each CPU, those of the timer wheel with their time in jiffies, or with -r the "
+	     "high-resolution ones by clock in nanoseconds. TTE is the time to expire.");
+SUB(sub_waitq, "waitq", "list what waits in a wait queue",
+    "[OPTIONS] TYPE.MEMBER ADDRESS | EXPRESSION", run_waitq, plain_rows, .examples = waitq_examples,
+    .about = "Lists tasks that sleep there, or wait in poll() or select(); for an entry of epoll, "
+	     "its struct eventpoll; for others the function that is called.");
+
 SUB(sub_eval, "eval", "print a number in all notations", "[OPTIONS] EXPRESSION", run_eval,
     plain_rows, .examples = eval_examples);
 
 static const struct command *const subs[] = {
-	&sub_print, &sub_struct,   &sub_union,	 &sub_whatis, &sub_list,  &sub_tree,
-	&sub_rd,    &sub_sym,	   &sub_dis,	 &sub_ps,     &sub_task,  &sub_bt,
-	&sub_files, &sub_vm,	   &sub_foreach, &sub_mod,    &sub_log,	  &sub_sys,
-	&sub_vtop,  &sub_identify, &sub_search,	 &sub_runq,   &sub_mount, &sub_net,
-	&sub_kmem,  &sub_sig,	   &sub_irq,	 &sub_eval,   NULL
+	&sub_print,   &sub_struct, &sub_union, &sub_whatis, &sub_list, &sub_tree,     &sub_rd,
+	&sub_sym,     &sub_dis,	   &sub_ps,    &sub_task,   &sub_bt,   &sub_files,    &sub_vm,
+	&sub_foreach, &sub_mod,	   &sub_log,   &sub_sys,    &sub_vtop, &sub_identify, &sub_search,
+	&sub_runq,    &sub_mount,  &sub_net,   &sub_kmem,   &sub_sig,  &sub_irq,      &sub_timer,
+	&sub_waitq,   &sub_eval,   NULL
 };
 
 static const struct opt_example examples[] = {

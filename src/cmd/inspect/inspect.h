@@ -36,6 +36,8 @@ struct inspect_opts {
 	bool signal_names, group; /* sig -l -g */
 	const char *sigset; /* sig -s */
 	bool affinity, softirqs, vectors, statistics, in_use; /* irq -a -b -d -s -u */
+	bool high_resolution; /* timer -r */
+	const char *cpus; /* timer -C */
 	bool stacks, as_text, words, halves; /* search -t -c -w -h */
 	u64 interval_s, count; /* -i -n */
 	bool probed;
@@ -109,6 +111,8 @@ int inspect_net(struct inspect *i, int argc, char **argv);
 int inspect_kmem(struct inspect *i, int argc, char **argv);
 int inspect_sig(struct inspect *i, int argc, char **argv);
 int inspect_irq(struct inspect *i, int argc, char **argv);
+int inspect_timer(struct inspect *i, int argc, char **argv);
+int inspect_waitq(struct inspect *i, int argc, char **argv);
 int inspect_eval(struct inspect *i, int argc, char **argv);
 
 /* What is shown of one task. */

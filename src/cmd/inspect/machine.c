@@ -2,6 +2,7 @@
 #include "cmd/inspect/inspect.h"
 
 #include "base/printable.h"
+#include "memory/kclock.h"
 #include "memory/klog.h"
 
 #include <errno.h>
@@ -20,31 +21,13 @@ struct log_text {
 	u64 boot_ns; /* real time of the first nanosecond; 0: not known */
 };
 
-/*
- * A member of the kernel's clock in a dump: tk_core is a struct without a name on many kernels, a sequence count and the struct
- * timekeeper. false: it is not there.
- */
-static bool clock_member(struct inspect *i, const char *member, u64 *ret)
-{
-	struct ktype clock;
-	struct ksym sym;
-	u64 at = 0;
-	const struct ksyms *s = kspace_try_syms(&i->k);
-	if (!s || !ksyms_find(s, "tk_core", &sym) ||
-	    !kspace_find_type(&i->k, "timekeeper", BTF_BIT(BTF_OF_STRUCT), &clock))
-		return false;
-	const struct eval_offset row = { "timekeeper", member, &at, true };
-	return !eval_offsets(&i->k, &row, 1) && at != EVAL_NO_OFFSET &&
-	       !memory_read(i->k.memory, sym.addr + sizeof(u64) + at, ret, sizeof(*ret));
-}
-
 /* Real time of the first nanosecond; 0: not known. */
 static u64 boot_time(struct inspect *i)
 {
 	u64 offset;
 	struct timespec now, up;
 	if (i->k.dump)
-		return clock_member(i, "offs_real", &offset) ? offset : 0;
+		return kclock_member(&i->k, "offs_real", &offset) ? offset : 0;
 	if (clock_gettime(CLOCK_REALTIME, &now) || clock_gettime(CLOCK_MONOTONIC, &up))
 		return 0;
 	return (u64)(now.tv_sec - up.tv_sec) * NSEC + (u64)now.tv_nsec - (u64)up.tv_nsec;
@@ -172,7 +155,7 @@ static u64 uptime_of(struct inspect *i)
 	u64 seconds;
 	if (!i->k.dump)
 		return clock_gettime(CLOCK_MONOTONIC, &up) ? 0 : (u64)up.tv_sec;
-	return clock_member(i, "ktime_sec", &seconds) ? seconds : 0;
+	return kclock_member(&i->k, "ktime_sec", &seconds) ? seconds : 0;
 }
 
 static int read_machine(struct inspect *i, struct machine_text *t)
