@@ -2,7 +2,7 @@
 # where: host 6.1 6.12
 # needs: root
 # timeout: 240
-# inspect runq, mount, net and kmem -s, against what /proc and ip say.
+# inspect runq, ps, mount, net and kmem -s, against what /proc and ip say.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root python3
 [ -e /sys/kernel/btf/vmlinux ] || skip_all "kernel without BTF"
@@ -65,6 +65,31 @@ wait_until gone
 ok $? "runq: they are gone"
 exits 129 "runq with an argument" i runq 1
 
+# ---- ps -p, -c, -S, -A -----------------------------------------------------------------------------------------------------------
+cp "$(command -v bash)" pstree
+./pstree -c 'sleep 3000 & wait' &
+parent=$!
+has_child() { pgrep -P "$parent" -x sleep >/dev/null; }
+wait_until has_child
+ok $? "a task with a child"
+pid=$(i ps pstree | awk '$NF == "pstree" { print $1; exit }')
+like "$(i ps -c "$pid")" '^  PID: [0-9]+ +TASK: ff[0-9a-f]{14} +CPU: [0-9]+ +COMMAND: "sleep"$' "ps -c: its child"
+is "$(i ps -c "$pid" | grep -c '^  PID')" 1 "ps -c: and no other"
+i ps -p "$pid" >ancestors
+like "$(head -1 ancestors)" '^PID: 0 .*COMMAND: "swapper/0"$' "ps -p: from the first task"
+like "$(grep . ancestors | tail -1)" "^ +PID: $pid .*COMMAND: \"pstree\"\$" "ps -p: down to it"
+# Each line is one below the task that its parent is.
+is "$(awk '/PID/ { match($0, /^ */); if (RLENGTH != NR - 1) print }' ancestors)" "" "ps -p: a generation a line"
+like "$(i ps -S IN)" '^  IN: [0-9]+$' "ps -S: tasks by state"
+states=$(i ps -S | awk '{ s += $2 } END { print s }')
+[ "$states" -gt 10 ]
+ok $? "ps -S: all of them: $states"
+like "$(i ps -A)" "^> +[0-9]+ .* $(basename "$SONDE" | cut -c1-15)\$" "ps -A: the task that asks runs"
+is "$(i ps -A | awk 'NR > 1 && !/^>/')" "" "ps -A: and the others that are listed"
+exits 129 "-S and -A" i ps -S -A
+kill "$(pgrep -P "$parent")"
+wait "$parent" 2>/dev/null
+
 # ---- mount -----------------------------------------------------------------------------------------------------------------------
 i --json mount >mount.json
 python3 - >missing 2>&1 <<'END'
@@ -114,7 +139,7 @@ fi
 exits 1 "a cache that is not there" i kmem -s no_such_cache
 like "$err" "no slab cache 'no_such_cache'" "is named"
 exits 129 "kmem without an option" i kmem
-for c in runq mount net 'kmem -s'; do
+for c in runq 'ps -S' 'ps -A' 'ps -p' 'ps -c' mount net 'kmem -s'; do
 	# shellcheck disable=SC2086 # two words
 	i $c --json | python3 -m json.tool >/dev/null
 	ok $? "$c --json"

@@ -483,6 +483,13 @@ static const struct opt sig_rows[] = {
 	OPT_STR('s', "set", T, sigset, "SIGSET", "List the signals of a set, as it is printed for BLOCKED and MASK"),
 	COMMON_ROWS, OPT_END(),
 };
+static const struct opt ps_rows[] = {
+	OPT_FLAG('A', "active", T, active, "Only tasks that run on a CPU"),
+	OPT_FLAG('S', "states", T, states, "Count tasks by state"),
+	OPT_FLAG('p', "parents", T, parents, "List the ancestors of each task, from the first task down"),
+	OPT_FLAG('c', "children", T, children, "List the children of each task"),
+	COMMON_ROWS, OPT_END(),
+};
 static const struct opt plain_rows[] = { COMMON_ROWS, OPT_END() };
 #undef T
 /* clang-format on */
@@ -601,6 +608,8 @@ static const struct opt_example dis_examples[] = {
 static const struct opt_example ps_examples[] = {
 	{ "inspect ps", "all tasks, with the address of each task_struct" },
 	{ "inspect ps 1", "one" },
+	{ "inspect ps -S", "how many tasks are in each state" },
+	{ "inspect ps -p bash", "tasks of this name below their ancestors" },
 	{ 0 },
 };
 static const struct opt_example task_examples[] = {
@@ -735,7 +744,7 @@ SUB(sub_dis, "dis", "disassemble live kernel text", "[OPTIONS] SYMBOL|ADDRESS [C
     .about = "Shows the text that runs, not the one in a file: the entry of a function is a NOP "
 	     "([FTRACE NOP]), a call to ftrace or to a trampoline, or the breakpoint or jump of "
 	     "a kprobe.");
-SUB(sub_ps, "ps", "list tasks from kernel memory", "[OPTIONS] [PID...]", run_ps, plain_rows,
+SUB(sub_ps, "ps", "list tasks from kernel memory", "[OPTIONS] [TASK...]", run_ps, ps_rows,
     .examples = ps_examples);
 SUB(sub_mod, "mod", "list modules from kernel memory", "[OPTIONS]", run_mod, plain_rows,
     .examples = mod_examples);

@@ -38,6 +38,7 @@ struct inspect_opts {
 	bool affinity, softirqs, vectors, statistics, in_use; /* irq -a -b -d -s -u */
 	bool high_resolution; /* timer -r */
 	const char *cpus; /* timer -C */
+	bool active, states, parents, children; /* ps -A -S -p -c */
 	bool stacks, as_text, words, halves; /* search -t -c -w -h */
 	u64 interval_s, count; /* -i -n */
 	bool probed;

@@ -136,11 +136,152 @@ static int print_task(struct inspect *i, const struct ktask *t)
 	return 0;
 }
 
-int inspect_ps(struct inspect *i, int argc, char **argv)
+static int print_active(struct inspect *i, const struct ktask *t)
+{
+	return t->on_cpu ? print_task(i, t) : 0;
+}
+
+/* One line of ps -p and -c: a task below another one. */
+static void print_relative(struct inspect *i, const struct ktask *t, unsigned margin)
+{
+	if (i->app->json) {
+		json_object(&i->j);
+		inspect_json_task(i, t);
+		json_object_end(&i->j);
+		return;
+	}
+	strbuf_fill(&i->text, ' ', margin);
+	inspect_task_head(i, t);
+}
+
+static void begin_relatives(struct inspect *i, const struct ktask *t, const char *key)
 {
 	if (!i->app->json)
+		return;
+	json_object(&i->j);
+	inspect_json_task(i, t);
+	json_key(&i->j, key);
+	json_array(&i->j);
+}
+
+static void end_relatives(struct inspect *i)
+{
+	if (i->app->json) {
+		json_array_end(&i->j);
+		json_object_end(&i->j);
+	} else {
+		strbuf_char(&i->text, '\n');
+	}
+}
+
+/* From the first task down to this one. */
+static int print_ancestors(struct inspect *i, const struct ktask *t)
+{
+	enum { GENERATIONS = 64 };
+	struct ktask line[GENERATIONS];
+	u32 nr = 0;
+	line[nr++] = *t;
+	/* The first task is its own parent. */
+	while (nr < GENERATIONS && line[nr - 1].parent != line[nr - 1].addr &&
+	       !ktasks_read(&i->tasks, line[nr - 1].parent, &line[nr]))
+		nr++;
+	begin_relatives(i, t, "ancestors");
+	for (u32 n = nr; n; n--)
+		if (n > 1 || !i->app->json)
+			print_relative(i, &line[n - 1], nr - n);
+	end_relatives(i);
+	return 0;
+}
+
+struct child_walk {
+	struct inspect *i;
+	u32 tgid;
+	u32 nr;
+};
+
+/* A parent is the thread that made the child. */
+static int each_child(void *ctx, const struct ktask *t)
+{
+	struct child_walk *w = ctx;
+	struct ktask parent;
+	if (t->pid != t->tgid || t->parent == t->addr ||
+	    ktasks_read(&w->i->tasks, t->parent, &parent) || parent.tgid != w->tgid)
+		return 0;
+	w->nr++;
+	print_relative(w->i, t, 2);
+	return 0;
+}
+
+static int print_children(struct inspect *i, const struct ktask *t)
+{
+	struct child_walk w = { .i = i, .tgid = t->tgid };
+	begin_relatives(i, t, "children");
+	if (!i->app->json)
+		print_relative(i, t, 0);
+	int err = ktasks_each(&i->tasks, each_child, &w, &i->walk);
+	if (!err && !w.nr && !i->app->json)
+		strbuf_str(&i->text, "  (no children)\n");
+	end_relatives(i);
+	return err;
+}
+
+static const char *const task_states[] = { "RU", "IN", "UN", "ST", "TR", "DE",
+					   "ZO", "PA", "ID", "NE", "??" };
+
+struct state_count {
+	int nr_words;
+	char **words;
+	u64 nr[ARRAY_SIZE(task_states)];
+};
+
+static int count_state(void *ctx, const struct ktask *t)
+{
+	struct state_count *c = ctx;
+	bool wanted = !c->nr_words;
+	for (int n = 0; n < c->nr_words; n++)
+		wanted |= ktask_matches(t, c->words[n]);
+	for (size_t n = 0; wanted && n < ARRAY_SIZE(task_states); n++)
+		c->nr[n] += !strcmp(ktask_state(t), task_states[n]);
+	return 0;
+}
+
+static int print_states(struct inspect *i, int argc, char **argv)
+{
+	struct state_count c = { .nr_words = argc, .words = argv };
+	int err = inspect_tasks(i);
+	if (!err)
+		err = ktasks_each(&i->tasks, count_state, &c, &i->walk);
+	if (err)
+		return err;
+	report_walk(i);
+	for (size_t n = 0; n < ARRAY_SIZE(task_states); n++) {
+		if (!c.nr[n])
+			continue;
+		if (!i->app->json) {
+			strbuf_printf(&i->text, "  %s: %llu\n", task_states[n], (ull)c.nr[n]);
+			continue;
+		}
+		json_object(&i->j);
+		json_put_str(&i->j, "state", task_states[n]);
+		json_put_u64(&i->j, "tasks", c.nr[n]);
+		json_object_end(&i->j);
+	}
+	return 0;
+}
+
+int inspect_ps(struct inspect *i, int argc, char **argv)
+{
+	const struct inspect_opts *o = i->o;
+	if (o->active + o->states + o->parents + o->children > 1)
+		return inspect_usage(i, "-A, -S, -p and -c exclude each other");
+	if (o->states)
+		return print_states(i, argc, argv);
+	if (o->parents || o->children)
+		return inspect_for_tasks(i, argc, argv,
+					 o->parents ? print_ancestors : print_children);
+	if (!i->app->json)
 		strbuf_str(&i->text, ps_head);
-	return for_chosen(i, argc, argv, print_task);
+	return for_chosen(i, argc, argv, o->active ? print_active : print_task);
 }
 
 /* ---- task, foreach --------------------------------------------------------------------------------------------------------- */
