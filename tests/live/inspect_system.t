@@ -123,6 +123,36 @@ else
 	skip "no ip here" "net: their addresses, as ip has them"
 fi
 
+# ---- net -s ------------------------------------------------------------------------------------------------------------------------
+cat >sockets.py <<'END'
+import signal, socket
+open("/proc/self/comm", "w").write("sockets")
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+s.listen()
+u = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+d = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+d.connect(("127.0.0.7", 4242))
+open("ports", "w").write(f"{s.fileno()} {s.getsockname()[1]} {u.fileno()} {d.fileno()} {d.getsockname()[1]}\n")
+signal.pause()
+END
+python3 sockets.py &
+program=$!
+if wait_until grep -qs . ports && [ "$(wc -w <ports)" = 5 ]; then
+	read -r fd port ufd dfd dport <ports
+	i net -s sockets >sockets
+	like "$(cat sockets)" "^ +$fd  ff[0-9a-f]{14}  ff[0-9a-f]{14}  INET:STREAM 127\.0\.0\.1-$port 0\.0\.0\.0-0\$" "net -s: a socket that listens"
+	like "$(cat sockets)" "^ +$ufd  ff[0-9a-f]{14}  ff[0-9a-f]{14}  UNIX:DGRAM\$" "net -s: a UNIX socket"
+	like "$(cat sockets)" "^ +$dfd  ff[0-9a-f]{14}  ff[0-9a-f]{14}  INET:DGRAM 127\.0\.0\.1-$dport 127\.0\.0\.7-4242\$" "net -s: both ends of a connected one"
+	read -r socket sock <<<"$(awk -v fd="$fd" '$1 == fd { print $2, $3 }' sockets)"
+	like "$(i p "((struct socket *)0x$socket)->sk")" " 0x$sock" "net -s: the address is that of the socket"
+	like "$(i p "((struct sock *)0x$sock)->__sk_common.skc_num")" " = $port\$" "net -s: and of its sock"
+else
+	ok 1 "net -s: a program with sockets"
+fi
+kill "$program"
+wait "$program" 2>/dev/null
+
 # ---- kmem ------------------------------------------------------------------------------------------------------------------------
 if [ -r /proc/slabinfo ]; then
 	i kmem -s >caches
@@ -139,7 +169,7 @@ fi
 exits 1 "a cache that is not there" i kmem -s no_such_cache
 like "$err" "no slab cache 'no_such_cache'" "is named"
 exits 129 "kmem without an option" i kmem
-for c in runq 'ps -S' 'ps -A' 'ps -p' 'ps -c' mount net 'kmem -s'; do
+for c in runq 'ps -S' 'ps -A' 'ps -p' 'ps -c' mount net 'net -s' 'kmem -s'; do
 	# shellcheck disable=SC2086 # two words
 	i $c --json | python3 -m json.tool >/dev/null
 	ok $? "$c --json"

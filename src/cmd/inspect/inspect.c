@@ -490,6 +490,10 @@ static const struct opt ps_rows[] = {
 	OPT_FLAG('c', "children", T, children, "List the children of each task"),
 	COMMON_ROWS, OPT_END(),
 };
+static const struct opt net_rows[] = {
+	OPT_FLAG('s', "sockets", T, sockets, "List the open sockets of tasks with their addresses and ports"),
+	COMMON_ROWS, OPT_END(),
+};
 static const struct opt plain_rows[] = { COMMON_ROWS, OPT_END() };
 #undef T
 /* clang-format on */
@@ -667,6 +671,7 @@ static const struct opt_example mount_examples[] = {
 };
 static const struct opt_example net_examples[] = {
 	{ "inspect net", "network devices with their addresses" },
+	{ "inspect net -s sshd", "sockets of all tasks of this name" },
 	{ 0 },
 };
 static const struct opt_example kmem_examples[] = {
@@ -806,7 +811,7 @@ SUB(sub_mount, "mount", "list mounts", "[OPTIONS] [TASK]", run_mount, plain_rows
     .examples = mount_examples,
     .about = "Lists those of the mount namespace of the task (default: the calling task; in a "
 	     "dump, process 1), with paths from the root of that namespace.");
-SUB(sub_net, "net", "list network devices", "[OPTIONS] [TASK]", run_net, plain_rows,
+SUB(sub_net, "net", "list network devices or sockets", "[TASK] | -s [TASK...]", run_net, net_rows,
     .examples = net_examples,
     .about = "Lists those of the network namespace of the task (default: the calling task; in a "
 	     "dump, process 1), with their IPv4 and IPv6 addresses.");

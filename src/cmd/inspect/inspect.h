@@ -39,6 +39,7 @@ struct inspect_opts {
 	bool high_resolution; /* timer -r */
 	const char *cpus; /* timer -C */
 	bool active, states, parents, children; /* ps -A -S -p -c */
+	bool sockets; /* net -s */
 	bool stacks, as_text, words, halves; /* search -t -c -w -h */
 	u64 interval_s, count; /* -i -n */
 	bool probed;

@@ -5,6 +5,7 @@
 #include "memory/kmounts.h"
 #include "memory/krunq.h"
 #include "memory/kslabs.h"
+#include "memory/ksockets.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -240,8 +241,100 @@ int inspect_mount(struct inspect *i, int argc, char **argv)
 	return of_one_task(i, argc, argv, mounts_of);
 }
 
+static const char *family_name(u16 family)
+{
+	static const struct {
+		u16 family;
+		const char *name;
+	} names[] = { { AF_UNIX, "UNIX" },	 { AF_INET, "INET" },	  { AF_INET6, "INET6" },
+		      { AF_NETLINK, "NETLINK" }, { AF_PACKET, "PACKET" }, { AF_ALG, "ALG" },
+		      { AF_VSOCK, "VSOCK" } };
+	for (size_t n = 0; n < ARRAY_SIZE(names); n++)
+		if (names[n].family == family)
+			return names[n].name;
+	return "?";
+}
+
+static const char *socket_type_name(u16 type)
+{
+	static const char *const names[] = {
+		[SOCK_STREAM] = "STREAM", [SOCK_DGRAM] = "DGRAM",	  [SOCK_RAW] = "RAW",
+		[SOCK_RDM] = "RDM",	  [SOCK_SEQPACKET] = "SEQPACKET", [SOCK_DCCP] = "DCCP",
+		[SOCK_PACKET] = "PACKET"
+	};
+	return type < ARRAY_SIZE(names) && names[type] ? names[type] : "?";
+}
+
+/* "127.0.0.1-8080", as crash has it. */
+static void end_point(const struct ksocket *s, bool source, char to[INET6_ADDRSTRLEN + 8])
+{
+	char text[INET6_ADDRSTRLEN] = "?";
+	(void)inet_ntop(s->family, source ? s->source : s->destination, text, sizeof(text));
+	(void)snprintf(to, INET6_ADDRSTRLEN + 8, "%s-%u", text,
+		       source ? s->source_port : s->destination_port);
+}
+
+static int print_socket(void *ctx, const struct ksocket *s)
+{
+	struct inspect *i = ctx;
+	char kind[32], source[INET6_ADDRSTRLEN + 8] = "", destination[INET6_ADDRSTRLEN + 8] = "";
+	(void)snprintf(kind, sizeof(kind), "%s:%s", family_name(s->family),
+		       socket_type_name(s->type));
+	if (s->has_ports) {
+		end_point(s, true, source);
+		end_point(s, false, destination);
+	}
+	if (i->app->json) {
+		json_object(&i->j);
+		json_put_u64(&i->j, "fd", s->fd);
+		inspect_json_address(i, "socket", s->addr);
+		inspect_json_address(i, "sock", s->sock);
+		json_put_u64(&i->j, "family", s->family);
+		json_put_u64(&i->j, "type", s->type);
+		json_put_str(&i->j, "kind", kind);
+		if (s->has_ports) {
+			json_put_str(&i->j, "source", source);
+			json_put_str(&i->j, "destination", destination);
+		}
+		json_object_end(&i->j);
+		return 0;
+	}
+	strbuf_printf(&i->text, "%3u  %016llx  %016llx  %s%s%s%s%s\n", s->fd, (ull)s->addr,
+		      (ull)s->sock, kind, s->has_ports ? " " : "", source, s->has_ports ? " " : "",
+		      destination);
+	return 0;
+}
+
+static int sockets_of(struct inspect *i, const struct ktask *t)
+{
+	int err = i->has_files ? 0 : kfiles_open(&i->files, &i->k);
+	i->has_files = !err;
+	if (err)
+		return err;
+	if (i->app->json) {
+		json_object(&i->j);
+		inspect_json_task(i, t);
+		json_key(&i->j, "sockets");
+		json_array(&i->j);
+	} else {
+		inspect_task_head(i, t);
+		strbuf_str(&i->text, " FD  SOCKET            SOCK              FAMILY:TYPE "
+				     "SOURCE-PORT DESTINATION-PORT\n");
+	}
+	err = ksockets_each(&i->files, t, print_socket, i);
+	if (i->app->json) {
+		json_array_end(&i->j);
+		json_object_end(&i->j);
+	} else {
+		strbuf_char(&i->text, '\n');
+	}
+	return err;
+}
+
 int inspect_net(struct inspect *i, int argc, char **argv)
 {
+	if (i->o->sockets)
+		return inspect_for_tasks(i, argc, argv, sockets_of);
 	return of_one_task(i, argc, argv, devices_of);
 }
 
