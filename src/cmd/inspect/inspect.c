@@ -461,7 +461,9 @@ static const struct opt search_rows[] = {
 	COMMON_ROWS, OPT_END(),
 };
 static const struct opt kmem_rows[] = {
+	OPT_FLAG('i', "usage", T, usage, "Show how memory is used in all"),
 	OPT_FLAG('s', "slabs", T, slabs, "List slab caches: those named, or all"),
+	OPT_FLAG('z', "zones", T, zones, "List zones and nodes with their counters"),
 	COMMON_ROWS, OPT_END(),
 };
 static const struct opt irq_rows[] = {
@@ -675,6 +677,7 @@ static const struct opt_example net_examples[] = {
 	{ 0 },
 };
 static const struct opt_example kmem_examples[] = {
+	{ "inspect kmem -i", "free, used and cached memory" },
 	{ "inspect kmem -s", "all slab caches" },
 	{ "inspect kmem -s dentry task_struct", "two of them" },
 	{ 0 },
@@ -815,10 +818,11 @@ SUB(sub_net, "net", "list network devices or sockets", "[TASK] | -s [TASK...]", 
     .examples = net_examples,
     .about = "Lists those of the network namespace of the task (default: the calling task; in a "
 	     "dump, process 1), with their IPv4 and IPv6 addresses.");
-SUB(sub_kmem, "kmem", "list slab caches", "-s [OPTIONS] [CACHE...]", run_kmem, kmem_rows,
+SUB(sub_kmem, "kmem", "show how memory is used", "-i | -s [CACHE...] | -z", run_kmem, kmem_rows,
     .examples = kmem_examples,
-    .about = "ALLOCATED counts objects that CPUs keep free for themselves, too. No symbol is "
-	     "needed.");
+    .about = "-i takes its numbers from /proc/meminfo, or, in a dump, from the counters of its "
+	     "zones; CACHED includes BUFFERS there. With -s, ALLOCATED counts objects that CPUs "
+	     "keep free for themselves, too. No symbol is needed.");
 
 SUB(sub_sig, "sig", "list signal handlers and pending signals", "[-g] [TASK...] | -l | -s SIGSET",
     run_sig, sig_rows, .examples = sig_examples,

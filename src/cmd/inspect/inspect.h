@@ -32,7 +32,7 @@ struct inspect_opts {
 	const char *task_members; /* task -R */
 	bool wall_time, show_level, bare; /* log -T -m -t */
 	const char *start, *length, *mask; /* search -s -l -m */
-	bool slabs; /* kmem -s */
+	bool slabs, zones, usage; /* kmem -s -z -i */
 	bool signal_names, group; /* sig -l -g */
 	const char *sigset; /* sig -s */
 	bool affinity, softirqs, vectors, statistics, in_use; /* irq -a -b -d -s -u */

@@ -1,10 +1,9 @@
-/* inspect runq, mount, net and kmem: the scheduler's queues, mounts, network devices and slab caches, each with its address. */
+/* inspect runq, mount and net: the scheduler's queues, mounts and network devices, each with its address. */
 #include "cmd/inspect/inspect.h"
 
 #include "base/printable.h"
 #include "memory/kmounts.h"
 #include "memory/krunq.h"
-#include "memory/kslabs.h"
 #include "memory/ksockets.h"
 
 #include <arpa/inet.h>
@@ -336,85 +335,4 @@ int inspect_net(struct inspect *i, int argc, char **argv)
 	if (i->o->sockets)
 		return inspect_for_tasks(i, argc, argv, sockets_of);
 	return of_one_task(i, argc, argv, devices_of);
-}
-
-/* ---- kmem ------------------------------------------------------------------------------------------------------------------ */
-
-static void print_cache(struct inspect *i, const struct kslab_cache *c, const struct kslab_usage *u)
-{
-	if (i->app->json) {
-		json_object(&i->j);
-		inspect_json_address(i, "cache", c->addr);
-		json_put_str(&i->j, "name", c->name);
-		json_put_u64(&i->j, "object_bytes", c->object_size);
-		json_put_u64(&i->j, "allocated", u->allocated);
-		json_put_u64(&i->j, "objects", u->objects);
-		json_put_u64(&i->j, "slabs", u->slabs);
-		json_put_u64(&i->j, "slab_bytes", c->slab_bytes);
-		json_object_end(&i->j);
-		return;
-	}
-	strbuf_printf(&i->text, "%016llx  %8u  %9llu  %8llu  %5llu  %4uk  ", (ull)c->addr,
-		      c->object_size, (ull)u->allocated, (ull)u->objects, (ull)u->slabs,
-		      c->slab_bytes / 1024);
-	printable_name(&i->text, c->name);
-	strbuf_char(&i->text, '\n');
-}
-
-static bool cache_wanted(const struct kslab_cache *c, int argc, char **argv)
-{
-	for (int n = 0; n < argc; n++)
-		if (!strcmp(argv[n], c->name))
-			return true;
-	return !argc;
-}
-
-static int check_caches(struct inspect *i, const struct kslabs *s, int argc, char **argv)
-{
-	for (int n = 0; n < argc; n++) {
-		bool found = false;
-		vec_for_each (&s->caches, c)
-			found |= !strcmp(argv[n], c->name);
-		if (!found)
-			return diag_error(&i->app->diag, -ENOENT, "no slab cache '%s'", argv[n]);
-	}
-	return 0;
-}
-
-static int print_caches(struct inspect *i, struct kslabs *s, int argc, char **argv)
-{
-	u64 changed = 0;
-	if (!i->app->json)
-		strbuf_str(&i->text,
-			   "CACHE              OBJSIZE  ALLOCATED     TOTAL  SLABS  SSIZE  NAME\n");
-	vec_for_each (&s->caches, c) {
-		struct kslab_usage u;
-		if (!cache_wanted(c, argc, argv))
-			continue;
-		int err = kslabs_usage(s, c, &u);
-		if (err)
-			return err;
-		changed += u.changed;
-		print_cache(i, c, &u);
-	}
-	if (changed)
-		diag_warn(&i->app->diag, "%llu %s while %s read", (ull)changed,
-			  changed == 1 ? "cache changed" : "caches changed",
-			  changed == 1 ? "it was" : "they were");
-	return 0;
-}
-
-int inspect_kmem(struct inspect *i, int argc, char **argv)
-{
-	struct kslabs s;
-	if (!i->o->slabs)
-		return inspect_usage(i, "expected -s: list slab caches");
-	int err = kslabs_open(&s, &i->k);
-	if (err)
-		return err;
-	err = check_caches(i, &s, argc, argv);
-	if (!err)
-		err = print_caches(i, &s, argc, argv);
-	kslabs_close(&s);
-	return err;
 }
