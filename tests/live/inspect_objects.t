@@ -2,7 +2,7 @@
 # where: host 6.1 6.12
 # needs: root
 # timeout: 240
-# inspect kmem -i and -z, against /proc.
+# inspect kmem -i and -z, swap and dev, against /proc and what we make here.
 . "${SONDE_SRC:-.}/tests/lib.sh"
 need sonde root python3
 [ -e /sys/kernel/btf/vmlinux ] || skip_all "kernel without BTF"
@@ -81,7 +81,49 @@ print(u["used"] + u["free"] == u["total"], 0 < u["cached"] < u["total"])')" "Tru
 exits 129 "-i and -z" i kmem -i -z
 exits 129 "-z with an argument" i kmem -z DMA
 
-for c in 'kmem -z' 'kmem -i'; do
+# ---- swap --------------------------------------------------------------------------------------------------------------------------
+swaps() { awk 'NR > 1 { print $1, ($2 == "partition" ? "PARTITION" : "FILE"), $3 "k", $5 }' /proc/swaps; }
+is "$(i swap | awk 'NR > 1 { print $NF, $2, $3, $(NF - 1) }')" "$(swaps)" "swap: as in /proc/swaps"
+exits 129 "swap with an argument" i swap 1
+
+# ---- dev ---------------------------------------------------------------------------------------------------------------------------
+i --json dev >dev.json
+python3 - >bad 2>&1 <<'END'
+import json, os
+rows = json.load(open("dev.json"))["rows"]
+chars, kind = set(), None
+for line in open("/proc/devices"):
+    if ":" in line:
+        kind = line
+    elif line.strip() and kind.startswith("Character"):
+        major, name = line.split(None, 1)
+        chars.add((int(major), name.strip()))
+have = {(r["major"], r["name"]) for r in rows if r["kind"] == "char"}
+if not chars <= have:
+    print("char", chars - have)
+disks = {r["name"]: r for r in rows if r["kind"] == "disk"}
+for name in os.listdir("/sys/block"):
+    major, minor = map(int, open(f"/sys/block/{name}/dev").read().split(":"))
+    r = disks.get(name)
+    if not r or (r["major"], r["minor"]) != (major, minor):
+        print("disk", name, major, minor, r)
+END
+is "$(cat bad)" "" "dev: the character devices of /proc/devices, the disks of /sys/block"
+disk=$(i dev -d | awk 'NR == 2 { print $2, $3, $4 }')
+if [ -n "$disk" ]; then
+	read -r addr name queue <<<"$disk"
+	like "$(i p "((struct gendisk *)0x$addr)->disk_name")" "\"$name(\\\\000|\")" "dev -d: the address is that of the disk"
+	like "$(i p "((struct gendisk *)0x$addr)->queue")" " 0x$queue" "dev -d: and its queue"
+else
+	skip "no disk here" "dev -d"
+fi
+for d in /sys/bus/pci/devices/*; do
+	[ -e "$d" ] && echo "${d##*/} $(cut -c3-6 "$d/class") $(cut -c3- "$d/vendor"):$(cut -c3- "$d/device")"
+done | sort >want
+is "$(i dev -p | awk 'NR > 1 { print $2, $3, $4 }' | sort)" "$(cat want)" "dev -p: names, classes and numbers as in sysfs"
+exits 129 "-d and -p" i dev -d -p
+
+for c in 'kmem -z' 'kmem -i' swap dev 'dev -d' 'dev -p'; do
 	# shellcheck disable=SC2086 # two words
 	i $c --json | python3 -m json.tool >/dev/null
 	ok $? "$c --json"

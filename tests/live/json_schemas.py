@@ -116,6 +116,8 @@ CASES = [
     ("inspect", "value", "inspect net -s"),
     ("inspect", "value", "inspect kmem -i"),
     ("inspect", "value", "inspect kmem -z"),
+    ("inspect", "value", "inspect dev"),
+    ("inspect", "value", "inspect dev -p"),
     ("inspect", "value", "inspect --probed vfs_read"),
     ("inspect-watch", "lines", "inspect -i 1 -n 2 $current->pid"),
     ("flame", "value", "flame -o flame.html one.data"),

@@ -320,6 +320,8 @@ RUN(sig)
 RUN(irq)
 RUN(timer)
 RUN(waitq)
+RUN(swap)
+RUN(dev)
 RUN(eval)
 #undef RUN
 
@@ -477,6 +479,11 @@ static const struct opt irq_rows[] = {
 static const struct opt timer_rows[] = {
 	OPT_FLAG('r', "high-resolution", T, high_resolution, "List high-resolution timers (struct hrtimer)"),
 	OPT_STR('C', "cpu", T, cpus, "CPUS", "Only those of these CPUs"),
+	COMMON_ROWS, OPT_END(),
+};
+static const struct opt dev_rows[] = {
+	OPT_FLAG('d', "disks", T, disks, "List disks with their requests under way"),
+	OPT_FLAG('p', "pci", T, pci, "List PCI devices"),
 	COMMON_ROWS, OPT_END(),
 };
 static const struct opt sig_rows[] = {
@@ -698,6 +705,12 @@ static const struct opt_example waitq_examples[] = {
 	{ "inspect waitq '$current->signal->wait_chldexit'", "the same by an expression" },
 	{ 0 },
 };
+static const struct opt_example swap_examples[] = { { "inspect swap", "swap areas" }, { 0 } };
+static const struct opt_example dev_examples[] = {
+	{ "inspect dev", "character devices and disks with their operations" },
+	{ "inspect dev -d", "disks and their requests" },
+	{ 0 },
+};
 static const struct opt_example sig_examples[] = {
 	{ "inspect sig 1", "what process 1 does with signals, and which wait for it" },
 	{ "inspect sig -s 0000000200000800", "which signals a set has" },
@@ -843,6 +856,16 @@ SUB(sub_waitq, "waitq", "list what waits in a wait queue",
     .about = "Lists tasks that sleep there, or wait in poll() or select(); for an entry of epoll, "
 	     "its struct eventpoll; for others the function that is called.");
 
+SUB(sub_swap, "swap", "list swap areas", "[OPTIONS]", run_swap, plain_rows,
+    .examples = swap_examples,
+    .about = "Where the symbol list has functions only, the rows come from /proc/swaps, without "
+	     "addresses.");
+
+SUB(sub_dev, "dev", "list devices", "[OPTIONS]", run_dev, dev_rows, .examples = dev_examples,
+    .about = "Of the running kernel, disks and PCI devices are found by way of sysfs, and "
+	     "character devices by the symbol chrdevs; without it the rows of /proc/devices are "
+	     "printed, which have no addresses. A dump has no -p.");
+
 SUB(sub_eval, "eval", "print a number in all notations", "[OPTIONS] EXPRESSION", run_eval,
     plain_rows, .examples = eval_examples);
 
@@ -851,7 +874,7 @@ static const struct command *const subs[] = {
 	&sub_sym,     &sub_dis,	   &sub_ps,    &sub_task,   &sub_bt,   &sub_files,    &sub_vm,
 	&sub_foreach, &sub_mod,	   &sub_log,   &sub_sys,    &sub_vtop, &sub_identify, &sub_search,
 	&sub_runq,    &sub_mount,  &sub_net,   &sub_kmem,   &sub_sig,  &sub_irq,      &sub_timer,
-	&sub_waitq,   &sub_eval,   NULL
+	&sub_waitq,   &sub_swap,   &sub_dev,   &sub_eval,   NULL
 };
 
 static const struct opt_example examples[] = {

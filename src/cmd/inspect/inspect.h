@@ -38,6 +38,7 @@ struct inspect_opts {
 	bool affinity, softirqs, vectors, statistics, in_use; /* irq -a -b -d -s -u */
 	bool high_resolution; /* timer -r */
 	const char *cpus; /* timer -C */
+	bool disks, pci; /* dev -d -p */
 	bool active, states, parents, children; /* ps -A -S -p -c */
 	bool sockets; /* net -s */
 	bool stacks, as_text, words, halves; /* search -t -c -w -h */
@@ -115,6 +116,8 @@ int inspect_sig(struct inspect *i, int argc, char **argv);
 int inspect_irq(struct inspect *i, int argc, char **argv);
 int inspect_timer(struct inspect *i, int argc, char **argv);
 int inspect_waitq(struct inspect *i, int argc, char **argv);
+int inspect_swap(struct inspect *i, int argc, char **argv);
+int inspect_dev(struct inspect *i, int argc, char **argv);
 int inspect_eval(struct inspect *i, int argc, char **argv);
 
 /* What is shown of one task. */

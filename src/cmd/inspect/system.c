@@ -1,10 +1,11 @@
-/* inspect runq, mount and net: the scheduler's queues, mounts and network devices, each with its address. */
+/* inspect runq, mount, net and swap: the scheduler's queues, mounts, network devices and swap areas, each with its address. */
 #include "cmd/inspect/inspect.h"
 
 #include "base/printable.h"
 #include "memory/kmounts.h"
 #include "memory/krunq.h"
 #include "memory/ksockets.h"
+#include "memory/kswap.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -335,4 +336,45 @@ int inspect_net(struct inspect *i, int argc, char **argv)
 	if (i->o->sockets)
 		return inspect_for_tasks(i, argc, argv, sockets_of);
 	return of_one_task(i, argc, argv, devices_of);
+}
+
+/* ---- swap ------------------------------------------------------------------------------------------------------------------ */
+
+static int print_swap(void *ctx, const struct kswap *s)
+{
+	struct inspect *i = ctx;
+	u64 percent = s->size ? (u64)((double)s->used * 100 / (double)s->size) : 0;
+	if (i->app->json) {
+		json_object(&i->j);
+		if (s->addr)
+			inspect_json_address(i, "address", s->addr);
+		json_put_str(&i->j, "type", s->is_partition ? "partition" : "file");
+		json_put_u64(&i->j, "size", s->size);
+		json_put_u64(&i->j, "used", s->used);
+		json_put_s64(&i->j, "priority", s->priority);
+		json_put_str(&i->j, "path", s->path);
+		json_object_end(&i->j);
+		return 0;
+	}
+	if (s->addr)
+		strbuf_printf(&i->text, "%016llx", (ull)s->addr);
+	else
+		strbuf_str(&i->text, "               -");
+	strbuf_printf(&i->text, "  %-9s %10lluk %10lluk  %3llu%%  %4d  ",
+		      s->is_partition ? "PARTITION" : "FILE", (ull)(s->size / 1024),
+		      (ull)(s->used / 1024), (ull)percent, s->priority);
+	printable_name(&i->text, s->path);
+	strbuf_char(&i->text, '\n');
+	return 0;
+}
+
+int inspect_swap(struct inspect *i, int argc, char **argv)
+{
+	(void)argv;
+	if (argc)
+		return inspect_usage(i, "unexpected argument");
+	if (!i->app->json)
+		strbuf_str(&i->text, "SWAP_INFO_STRUCT  TYPE            SIZE        USED   PCT   "
+				     "PRI  FILENAME\n");
+	return kswaps_each(&i->k, print_swap, i);
 }
