@@ -118,6 +118,7 @@ CASES = [
     ("inspect", "value", "inspect kmem -z"),
     ("inspect", "value", "inspect dev"),
     ("inspect", "value", "inspect dev -p"),
+    ("inspect", "value", "inspect bpf"),
     ("inspect", "value", "inspect --probed vfs_read"),
     ("inspect-watch", "lines", "inspect -i 1 -n 2 $current->pid"),
     ("flame", "value", "flame -o flame.html one.data"),

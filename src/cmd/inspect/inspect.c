@@ -320,6 +320,8 @@ RUN(sig)
 RUN(irq)
 RUN(timer)
 RUN(waitq)
+RUN(bpf)
+RUN(ipcs)
 RUN(swap)
 RUN(dev)
 RUN(eval)
@@ -479,6 +481,19 @@ static const struct opt irq_rows[] = {
 static const struct opt timer_rows[] = {
 	OPT_FLAG('r', "high-resolution", T, high_resolution, "List high-resolution timers (struct hrtimer)"),
 	OPT_STR('C', "cpu", T, cpus, "CPUS", "Only those of these CPUs"),
+	COMMON_ROWS, OPT_END(),
+};
+static const struct opt bpf_rows[] = {
+	OPT_UINT('p', "prog", T, prog, "ID", "Only this program"),
+	OPT_UINT('m', "map", T, map, "ID", "Only this map"),
+	OPT_FLAG('P', "progs", T, progs, "List programs"),
+	OPT_FLAG('M', "maps", T, maps, "List maps"),
+	COMMON_ROWS, OPT_END(),
+};
+static const struct opt ipcs_rows[] = {
+	OPT_FLAG('m', "shared", T, shared, "List shared memory"),
+	OPT_FLAG('s', "semaphores", T, semaphores, "List semaphores"),
+	OPT_FLAG('q', "messages", T, messages, "List message queues"),
 	COMMON_ROWS, OPT_END(),
 };
 static const struct opt dev_rows[] = {
@@ -705,6 +720,15 @@ static const struct opt_example waitq_examples[] = {
 	{ "inspect waitq '$current->signal->wait_chldexit'", "the same by an expression" },
 	{ 0 },
 };
+static const struct opt_example bpf_examples[] = {
+	{ "inspect bpf", "BPF programs with their maps, then all maps" },
+	{ "inspect bpf -p 13", "one program" },
+	{ 0 },
+};
+static const struct opt_example ipcs_examples[] = {
+	{ "inspect ipcs", "shared memory, semaphores and message queues" },
+	{ 0 },
+};
 static const struct opt_example swap_examples[] = { { "inspect swap", "swap areas" }, { 0 } };
 static const struct opt_example dev_examples[] = {
 	{ "inspect dev", "character devices and disks with their operations" },
@@ -856,6 +880,15 @@ SUB(sub_waitq, "waitq", "list what waits in a wait queue",
     .about = "Lists tasks that sleep there, or wait in poll() or select(); for an entry of epoll, "
 	     "its struct eventpoll; for others the function that is called.");
 
+SUB(sub_bpf, "bpf", "list BPF programs and maps", "[OPTIONS]", run_bpf, bpf_rows,
+    .examples = bpf_examples,
+    .about = "Where the symbol list has functions only, bpf() lists them, and a descriptor of ours "
+	     "leads to each structure. One of them is sonde's own, which reads memory.");
+SUB(sub_ipcs, "ipcs", "list System V shared memory, semaphores and messages",
+    "[OPTIONS] [ID|ADDRESS]", run_ipcs, ipcs_rows, .examples = ipcs_examples,
+    .about = "Lists those of the IPC namespace of the calling task (in a dump: of the first "
+	     "task; in the prompt: of the task that set chose).");
+
 SUB(sub_swap, "swap", "list swap areas", "[OPTIONS]", run_swap, plain_rows,
     .examples = swap_examples,
     .about = "Where the symbol list has functions only, the rows come from /proc/swaps, without "
@@ -874,7 +907,7 @@ static const struct command *const subs[] = {
 	&sub_sym,     &sub_dis,	   &sub_ps,    &sub_task,   &sub_bt,   &sub_files,    &sub_vm,
 	&sub_foreach, &sub_mod,	   &sub_log,   &sub_sys,    &sub_vtop, &sub_identify, &sub_search,
 	&sub_runq,    &sub_mount,  &sub_net,   &sub_kmem,   &sub_sig,  &sub_irq,      &sub_timer,
-	&sub_waitq,   &sub_swap,   &sub_dev,   &sub_eval,   NULL
+	&sub_waitq,   &sub_bpf,	   &sub_ipcs,  &sub_swap,   &sub_dev,  &sub_eval,     NULL
 };
 
 static const struct opt_example examples[] = {

@@ -38,6 +38,9 @@ struct inspect_opts {
 	bool affinity, softirqs, vectors, statistics, in_use; /* irq -a -b -d -s -u */
 	bool high_resolution; /* timer -r */
 	const char *cpus; /* timer -C */
+	bool progs, maps; /* bpf -P -M */
+	u64 prog, map; /* bpf -p -m */
+	bool shared, semaphores, messages; /* ipcs -m -s -q */
 	bool disks, pci; /* dev -d -p */
 	bool active, states, parents, children; /* ps -A -S -p -c */
 	bool sockets; /* net -s */
@@ -116,6 +119,8 @@ int inspect_sig(struct inspect *i, int argc, char **argv);
 int inspect_irq(struct inspect *i, int argc, char **argv);
 int inspect_timer(struct inspect *i, int argc, char **argv);
 int inspect_waitq(struct inspect *i, int argc, char **argv);
+int inspect_bpf(struct inspect *i, int argc, char **argv);
+int inspect_ipcs(struct inspect *i, int argc, char **argv);
 int inspect_swap(struct inspect *i, int argc, char **argv);
 int inspect_dev(struct inspect *i, int argc, char **argv);
 int inspect_eval(struct inspect *i, int argc, char **argv);
