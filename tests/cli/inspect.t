@@ -17,6 +17,10 @@ exits 129 "-r and -f" i dis -r -f vfs_read
 exits 129 "-x and --decimal" i -x --decimal 1
 exits 129 "an unknown source of memory" i --memory floppy 1
 exits 129 "an odd width" i rd -w 7 0
+exits 129 "--diff without a dump" i --diff live
+like "$err" '--diff live needs a dump to compare with' "asks for one"
+exits 129 "--diff and -i" i --diff live -i 1 1
+exits 1 "--diff with a dump that is not there" i --diff no-such-dump
 exits 1 "an unknown structure" i struct no_such_struct
 like "$err" "this kernel has no structure 'no_such_struct'" "is named"
 exits 1 "an unknown name" i whatis no_such_name

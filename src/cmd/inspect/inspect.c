@@ -378,6 +378,7 @@ static const struct opt any_rows[] = {
 	RADIX_ROWS_WITHOUT_D,
 	OPT_UINT('i', "interval", T, interval_s, "SECONDS", "Print the value every SECONDS, with its change per second"),
 	OPT_UINT('n', "count", T, count, "N", "With -i, stop after N lines"),
+	OPT_STR(0, "diff", T, diff, "FILE|live", "Compare with this dump, or with the running kernel: the system, modules and tasks, or an expression"),
 	OPT_FLAG(0, "probed", T, probed, "Report whether and by whom the named functions are instrumented"),
 	OPT_HEADING("Sources"),
 	OPT_STR('d', "dump", T, dump, "FILE", DUMP_HELP),
@@ -562,6 +563,10 @@ static int run_any(struct app *app, void *opts, int argc, char **argv)
 	if (o->dump && (o->interval_s || o->probed))
 		return app_usage(app, "a dump does not change, and nothing is probed in it: -d "
 				      "excludes -i and --probed");
+	if (o->diff && (o->interval_s || o->probed || inspect_prompted()))
+		return app_usage(app, "--diff goes without -i, --probed and the prompt");
+	if (o->diff)
+		return inspect_run(app, o, inspect_diff, argc, argv);
 	bool script = argc == 1 && !strcmp(argv[0], "-");
 	if ((script || (!argc && wants_prompt(app, o))) && !inspect_prompted()) {
 		if (o->interval_s || o->probed || app->json)
@@ -919,6 +924,8 @@ static const struct opt_example examples[] = {
 	{ "inspect --probed vfs_read", "who instruments a function" },
 	{ "inspect -i 1 jiffies_64", "a value every second, and how fast it changes" },
 	{ "inspect -d vmcore bt UN", "stacks in a dump" },
+	{ "inspect -d vmcore.1 --diff vmcore.2", "what changed between two dumps" },
+	{ "inspect -d vmcore --diff live jiffies_64", "a value then and now" },
 	{ "inspect", "a prompt, like crash's" },
 	{ 0 },
 };

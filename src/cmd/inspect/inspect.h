@@ -46,6 +46,7 @@ struct inspect_opts {
 	bool sockets; /* net -s */
 	bool stacks, as_text, words, halves; /* search -t -c -w -h */
 	u64 interval_s, count; /* -i -n */
+	const char *diff; /* --diff: a dump, or live */
 	bool probed;
 };
 
@@ -122,6 +123,7 @@ int inspect_waitq(struct inspect *i, int argc, char **argv);
 int inspect_bpf(struct inspect *i, int argc, char **argv);
 int inspect_ipcs(struct inspect *i, int argc, char **argv);
 int inspect_swap(struct inspect *i, int argc, char **argv);
+int inspect_diff(struct inspect *i, int argc, char **argv); /* --diff */
 int inspect_dev(struct inspect *i, int argc, char **argv);
 int inspect_eval(struct inspect *i, int argc, char **argv);
 

@@ -4,6 +4,7 @@
 #include "base/printable.h"
 #include "memory/kclock.h"
 #include "memory/klog.h"
+#include "memory/kmachine.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 
 typedef unsigned long long ull;
 
-enum { NSEC = 1000000000, NAME_ROOM = 80 };
+enum { NSEC = 1000000000 };
 
 /* ---- log ------------------------------------------------------------------------------------------------------------------- */
 
@@ -115,74 +116,6 @@ int inspect_log(struct inspect *i, int argc, char **argv)
 
 /* ---- sys ------------------------------------------------------------------------------------------------------------------- */
 
-struct machine_text {
-	char node[NAME_ROOM], release[NAME_ROOM], version[NAME_ROOM], machine[NAME_ROOM];
-	u64 uptime_s, tasks;
-	u32 cpus;
-	u64 bytes;
-	u64 load[3]; /* fixed point, 11 bits */
-	bool has_load;
-};
-
-/* By way of the first task: that is found where the symbol list has functions only, too. */
-static int read_word(struct inspect *i, const char *member, char to[NAME_ROOM])
-{
-	enum { UTS = 65 };
-	struct kvalue v;
-	char text[64];
-	u64 addr;
-	(void)snprintf(text, sizeof(text), "&init_task.nsproxy->uts_ns->name.%s", member);
-	int err = eval_text(&i->k, text, &v);
-	if (!err)
-		err = eval_number(&i->k, &v, &addr);
-	if (!err)
-		err = kspace_read(&i->k, addr, to, UTS, "the name of the machine");
-	to[UTS] = '\0';
-	return err;
-}
-
-static int count_task(void *ctx, const struct ktask *t)
-{
-	(void)t;
-	++*(u64 *)ctx;
-	return 0;
-}
-
-/* Seconds since boot, from the kernel's clock; 0: not known. */
-static u64 uptime_of(struct inspect *i)
-{
-	struct timespec up;
-	u64 seconds;
-	if (!i->k.dump)
-		return clock_gettime(CLOCK_MONOTONIC, &up) ? 0 : (u64)up.tv_sec;
-	return kclock_member(&i->k, "ktime_sec", &seconds) ? seconds : 0;
-}
-
-static int read_machine(struct inspect *i, struct machine_text *t)
-{
-	int err = read_word(i, "nodename", t->node);
-	if (!err)
-		err = read_word(i, "release", t->release);
-	if (!err)
-		err = read_word(i, "version", t->version);
-	if (!err)
-		err = read_word(i, "machine", t->machine);
-	if (!err)
-		err = inspect_tasks(i);
-	if (!err)
-		err = ktasks_each(&i->tasks, count_task, &t->tasks, &i->walk);
-	if (err)
-		return err;
-	struct ksym sym;
-	const struct ksyms *s = kspace_try_syms(&i->k);
-	t->has_load = s && ksyms_find(s, "avenrun", &sym) &&
-		      !memory_read(i->k.memory, sym.addr, t->load, sizeof(t->load));
-	t->uptime_s = uptime_of(i);
-	t->cpus = kspace_nr_cpus(&i->k);
-	t->bytes = kspace_machine_bytes(&i->k);
-	return 0;
-}
-
 static void print_name(struct strbuf *to, const char *what, const char *name)
 {
 	strbuf_right(to, what, 12);
@@ -203,7 +136,7 @@ static void print_uptime(struct strbuf *to, u64 seconds)
 			      (ull)(seconds % HOUR / MINUTE), (ull)(seconds % MINUTE));
 }
 
-static void print_sys_json(struct inspect *i, const struct machine_text *t)
+static void print_sys_json(struct inspect *i, const struct kmachine *t)
 {
 	json_object(&i->j);
 	json_put_u64(&i->j, "cpus", t->cpus);
@@ -221,12 +154,12 @@ static void print_sys_json(struct inspect *i, const struct machine_text *t)
 int inspect_sys(struct inspect *i, int argc, char **argv)
 {
 	enum { LOAD_BITS = 11, HUNDRED = 100 };
-	struct machine_text t = { .tasks = 0 };
+	struct kmachine t;
 	struct strbuf *to = &i->text;
 	(void)argv;
 	if (argc)
 		return inspect_usage(i, "unexpected argument");
-	int err = read_machine(i, &t);
+	int err = kmachine_read(&i->k, &t);
 	if (err)
 		return err;
 	if (i->app->json) {

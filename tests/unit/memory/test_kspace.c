@@ -3,6 +3,7 @@
 
 #include "gen/btfwrite.h"
 #include "image/type_decl.h"
+#include "memory/kdiff.h"
 #include "memory/print.h"
 #include "memory/walk.h"
 
@@ -405,6 +406,48 @@ static void check_memory(void)
 	ok(memory_open_kcore("/nonexistent", &m) == -ENOENT, "no kcore");
 }
 
+/* Two kernels that differ in two members of a node and in one variable. */
+static int note_row(void *ctx, const struct kdiff_row *row)
+{
+	strbuf_printf(ctx, "%s: %s -> %s\n", row->name, row->before ? row->before : "(none)",
+		      row->after ? row->after : "(none)");
+	return 0;
+}
+
+static void differs(const struct kdiff *d, const char *text, const char *want)
+{
+	struct strbuf *s = d->ctx;
+	strbuf_reset(s);
+	ok(!kdiff_expression(d, text, &(struct print_opts){ 0 }), "%s is compared", text);
+	is_str(strbuf_cstr(s), want, text);
+}
+
+static void check_diff(const char *root, struct diag *d)
+{
+	struct kspace before, after;
+	struct strbuf s;
+	strbuf_init(&s);
+	open_kernel(&before, root, d);
+	world.nodes[0].num = 77;
+	world.nodes[0].color = 2;
+	world.nodes[0].next = 0;
+	world.counter++;
+	open_kernel(&after, root, d);
+	fill_world();
+	const struct kdiff diff = { &before, &after, note_row, &s };
+	differs(&diff, "((struct node *)first)->name", "");
+	differs(&diff, "(u64)counter", "(u64)counter: 9223372036854775809 -> 9223372036854775810\n");
+	differs(&diff, "*(struct node *)first",
+		"next: 0x10160 <nodes+0x60> -> 0x0\nnum: -1 -> 77\ncolor: RED -> BLUE\n");
+	ok(kdiff_expression(&diff, "((struct node *)first)->next->num",
+			    &(struct print_opts){ 0 }) == -EFAULT,
+	   "what one of them cannot read is an error");
+	diag_done(d);
+	strbuf_done(&s);
+	kspace_done(&before);
+	kspace_done(&after);
+}
+
 int main(void)
 {
 	static struct writer w;
@@ -436,6 +479,7 @@ int main(void)
 	check_walks(&k, root, &d);
 	kspace_done(&k);
 	check_rbtree(root, &d);
+	check_diff(root, &d);
 	check_memory();
 	diag_done(&d);
 	return done_testing();
