@@ -1,5 +1,6 @@
 #include "analysis/kvm_exits.h"
 
+#include "analysis/symbolic.h"
 #include "base/arena.h"
 #include "base/dict.h"
 #include "base/vec.h"
@@ -14,9 +15,7 @@ enum {
 	NR_SETS = 3,
 	MMIO_READ = 1,
 	MMIO_WRITE = 2,
-	VMX_REASON_MASK = 0xffff,
-	NAMED_MAX = 4096,
-	NAME_MAX_BYTES = 64
+	VMX_REASON_MASK = 0xffff
 };
 
 enum kvm_step {
@@ -31,6 +30,7 @@ enum kvm_step {
 struct kvm_event_use {
 	enum kvm_step step;
 	const struct schema_field *reason, *isa, *vcpu, *type, *gpa, *port, *rw;
+	struct symbolic reasons[2]; /* the format's lists; the second is SVM's */
 };
 
 struct kvm_thread {
@@ -55,7 +55,22 @@ struct kvm_exits {
 	struct arena arena;
 };
 
-static void find_use(const struct schema *s, struct kvm_event_use *u)
+/* ---- what an event is -------------------------------------------------------------------------------------------- */
+
+/*
+ * The format chooses between two lists: "(REC->isa == 1) ? __print_symbolic(..., { 12, "HLT" } ...) : __print_symbolic(..., { 0x078, "hlt" }
+ * ...)".
+ */
+static int read_reasons(struct kvm_exits *k, struct kvm_event_use *u, const char *format)
+{
+	static const char list[] = "__print_symbolic";
+	const char *first = format ? strstr(format, list) : NULL;
+	const char *second = first ? strstr(first + 1, list) : NULL;
+	int err = symbolic_read(&u->reasons[0], first, second, &k->arena);
+	return err ? err : symbolic_read(&u->reasons[1], second, NULL, &k->arena);
+}
+
+static int find_use(struct kvm_exits *k, const struct schema *s, struct kvm_event_use *u)
 {
 	static const struct {
 		const char *name;
@@ -67,8 +82,10 @@ static void find_use(const struct schema *s, struct kvm_event_use *u)
 		{ "kvm_pio", KVM_STEP_PIO },
 	};
 	*u = (struct kvm_event_use){ .step = KVM_STEP_NONE };
+	for (size_t i = 0; i < ARRAY_SIZE(u->reasons); i++)
+		symbolic_init(&u->reasons[i]);
 	if (strcmp(s->system, "kvm"))
-		return;
+		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (!strcmp(s->name, known[i].name))
 			u->step = known[i].step;
@@ -87,35 +104,7 @@ static void find_use(const struct schema *s, struct kvm_event_use *u)
 						   : true;
 	if (!complete)
 		u->step = KVM_STEP_NONE;
-}
-
-/* ---- names of reasons -------------------------------------------------------------------------------------------- */
-
-/*
- * The format chooses between two lists: "(REC->isa == 1) ? __print_symbolic(..., { 12, "HLT" } ...) : __print_symbolic(..., { 0x078, "hlt" }
- * ...)". Numbers may be sums. A list ends where the next one begins.
- */
-static const char *reason_name(struct kvm_exits *k, const char *format, u32 set, u64 reason)
-{
-	static const char list[] = "__print_symbolic";
-	const char *at = format ? strstr(format, list) : NULL;
-	if (at && set == SET_SVM)
-		at = strstr(at + 1, list);
-	const char *end = at ? strstr(at + 1, list) : NULL;
-	while (at && (at = strchr(at, '{')) && (!end || at < end)) {
-		char *after;
-		u64 n = strtoull(++at, &after, 0);
-		after += strspn(after, " ");
-		if (*after == '+')
-			n += strtoull(after + 1, &after, 0);
-		after += strspn(after, " ,");
-		if (*after != '"' || n != reason)
-			continue;
-		/* An exit that never ends is named once more each time: a name is not a megabyte. */
-		size_t len = strcspn(after + 1, "\"");
-		return arena_strndup(&k->arena, after + 1, min(len, (size_t)NAME_MAX_BYTES));
-	}
-	return NULL;
+	return u->step == KVM_STEP_EXIT ? read_reasons(k, u, s->print_fmt) : 0;
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -184,9 +173,7 @@ static void on_vm_exit(struct kvm_exits *k, struct kvm_thread *t, const struct s
 	t->set = isa == SET_VMX || isa == SET_SVM ? (u32)isa : 0;
 	t->key = field(s, u->reason) & (t->set == SET_VMX ? VMX_REASON_MASK : ~0ull);
 	t->has_key = true;
-	/* More than any CPU has: beyond it, reasons stay numbers. */
-	if (k->rows.nr < NAMED_MAX && dict_get(&k->row_of[t->set], t->key) == DICT_NONE)
-		t->name = reason_name(k, s->schema->print_fmt, t->set, t->key);
+	t->name = symbolic_name(&u->reasons[t->set == SET_SVM], t->key);
 }
 
 static int on_mmio(struct kvm_exits *k, struct kvm_thread *t, const struct sample *s,
@@ -259,8 +246,8 @@ static int feed(struct sink *sink, void *state, const struct batch *b)
 				return -ENOMEM;
 		struct kvm_event_use *u = &k->uses.at[s->event];
 		if (u->step == KVM_STEP_UNKNOWN)
-			find_use(s->schema, u);
-		if (u->step != KVM_STEP_NONE && is_chosen(&k->env, s->pid))
+			err = find_use(k, s->schema, u);
+		if (!err && u->step != KVM_STEP_NONE && is_chosen(&k->env, s->pid))
 			err = on_event(k, s, u);
 	}
 	return err;
@@ -298,6 +285,9 @@ void kvm_exits_free(struct kvm_exits *k)
 {
 	if (!k)
 		return;
+	vec_for_each (&k->uses, u)
+		for (size_t i = 0; i < ARRAY_SIZE(u->reasons); i++)
+			symbolic_done(&u->reasons[i]);
 	vec_free(&k->uses);
 	vec_free(&k->threads);
 	vec_free(&k->rows);

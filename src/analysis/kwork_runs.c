@@ -1,5 +1,6 @@
 #include "analysis/kwork_runs.h"
 
+#include "analysis/symbolic.h"
 #include "base/arena.h"
 #include "base/dict.h"
 #include "base/vec.h"
@@ -16,6 +17,7 @@ struct kwork_event_use {
 	enum kwork_step step;
 	enum kwork_class class;
 	const struct schema_field *id, *name, *function;
+	struct symbolic vectors; /* of softirqs */
 };
 
 /* What is open of a row. */
@@ -59,9 +61,10 @@ static const struct {
 	{ "workqueue", "workqueue_execute_end", "work", KWORK_WORKQUEUE, STEP_EXIT },
 };
 
-static void find_use(const struct kwork_runs *k, const struct schema *s, struct kwork_event_use *u)
+static int find_use(struct kwork_runs *k, const struct schema *s, struct kwork_event_use *u)
 {
 	*u = (struct kwork_event_use){ .step = STEP_NONE };
+	symbolic_init(&u->vectors);
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		if (strcmp(s->system, known[i].system) || strcmp(s->name, known[i].event) ||
 		    !(k->env.classes >> known[i].class & 1))
@@ -72,38 +75,22 @@ static void find_use(const struct kwork_runs *k, const struct schema *s, struct 
 		u->class = known[i].class;
 		u->step = u->id ? known[i].step : STEP_NONE;
 	}
+	bool named = u->step != STEP_NONE && u->class == KWORK_SOFTIRQ;
+	return named ? symbolic_read(&u->vectors, s->print_fmt, NULL, &k->arena) : 0;
 }
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-/* "{ 3, "NET_RX" }" in the event's print format: the text between the quotes that follow the number. */
-static const char *symbolic_name(const char *format, u64 number, size_t *len)
-{
-	for (const char *at = format; at && (at = strchr(at, '{'));) {
-		char *end;
-		u64 n = strtoull(++at, &end, 0);
-		const char *open = end + strspn(end, " ,\t");
-		if (end == at || *open != '"' || n != number)
-			continue;
-		*len = strcspn(open + 1, "\"");
-		return open + 1;
-	}
-	return NULL;
-}
-
 static const char *name_of(struct kwork_runs *k, const struct kwork_event_use *u,
 			   const struct sample *s, u64 id)
 {
-	const char *text = NULL;
-	size_t len = 0;
-	u32 bytes = 0;
-	if (u->class == KWORK_SOFTIRQ) {
-		text = symbolic_name(s->schema->print_fmt, id, &len);
-	} else if (u->class == KWORK_IRQ && u->name) {
-		text = schema_bytes(s->schema, u->name, s->raw, s->raw_size, &bytes);
-		len = bytes;
-	}
-	return text ? arena_strndup(&k->arena, text, min(len, (size_t)NAME_MAX_BYTES)) : NULL;
+	u32 len = 0;
+	if (u->class == KWORK_SOFTIRQ)
+		return symbolic_name(&u->vectors, id);
+	const char *text = u->class == KWORK_IRQ && u->name
+				   ? schema_bytes(s->schema, u->name, s->raw, s->raw_size, &len)
+				   : NULL;
+	return text ? arena_strndup(&k->arena, text, min(len, (u32)NAME_MAX_BYTES)) : NULL;
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -226,8 +213,8 @@ static int feed(struct sink *sink, void *state, const struct batch *b)
 				return -ENOMEM;
 		struct kwork_event_use *u = &k->uses.at[s->event];
 		if (u->step == STEP_UNKNOWN)
-			find_use(k, s->schema, u);
-		if (u->step != STEP_NONE &&
+			err = find_use(k, s->schema, u);
+		if (!err && u->step != STEP_NONE &&
 		    (!k->env.choice || sample_chosen(k->env.choice, k->env.catalog, s)))
 			err = on_event(k, s, u);
 	}
@@ -264,6 +251,8 @@ void kwork_runs_free(struct kwork_runs *k)
 {
 	if (!k)
 		return;
+	vec_for_each (&k->uses, u)
+		symbolic_done(&u->vectors);
 	vec_free(&k->uses);
 	vec_free(&k->rows);
 	vec_free(&k->open);
