@@ -53,6 +53,7 @@ struct query {
 	bool told_rescans;
 	u32 nr_passes; /* of the statement under way */
 	VEC(struct query_table) tables;
+	struct strtab table_names; /* in lower case, views included */
 
 	/* Names, when they were first asked for. */
 	bool named;

@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* All events of a kernel are some thousands, with two names each. What sqlite does for a new table depends on how many there are. */
+enum { TABLES_MAX = 1 << 13 };
+
 /* ---- columns ---- */
 
 /* clang-format off */
@@ -183,18 +186,19 @@ static int add_event_table(struct query *q, const char *name, u32 event, const s
 	return 0;
 }
 
-/* Names that begin with sqlite_ are its own. */
-static bool table_taken(const struct query *q, const char *name)
+/* 1: the name was free and is now taken, 0: it was not. Case does not matter, and names that begin with sqlite_ are its own. */
+static int take_name(struct query *q, const char *name)
 {
+	struct strbuf lower;
+	u32 before = q->table_names.nr;
 	if (!strncasecmp(name, "sqlite_", 7))
-		return true;
-	vec_for_each (&q->tables, t)
-		if (!strcasecmp(t->name, name))
-			return true;
-	for (const struct query_view *v = query_views; v->name; v++)
-		if (!strcasecmp(v->name, name))
-			return true;
-	return false;
+		return 0;
+	strbuf_init(&lower);
+	for (; *name; name++)
+		strbuf_char(&lower, *name >= 'A' && *name <= 'Z' ? (char)(*name | 0x20) : *name);
+	s64 id = lower.err ? lower.err : strtab_add(&q->table_names, strbuf_cstr(&lower), lower.len);
+	strbuf_done(&lower);
+	return id < 0 ? (int)id : q->table_names.nr > before;
 }
 
 /* "sched:sched_switch", and "sched_switch" where that is not taken. */
@@ -209,21 +213,44 @@ static int add_event_tables(struct query *q, u32 event)
 	if (!full)
 		return -ENOMEM;
 	(void)snprintf(full, size, "%s:%s", system, s->name);
-	int err = table_taken(q, full) ? 0 : add_event_table(q, full, event, s);
-	return err || table_taken(q, s->name) ? err : add_event_table(q, s->name, event, s);
+	int got = take_name(q, full);
+	int err = got > 0 ? add_event_table(q, full, event, s) : got;
+	if (err)
+		return err;
+	got = take_name(q, s->name);
+	return got > 0 ? add_event_table(q, s->name, event, s) : got;
+}
+
+static int take_fixed_names(struct query *q)
+{
+	int got = 0;
+	for (size_t i = 0; i < query_nr_fixed_tables && got >= 0; i++)
+		got = take_name(q, query_fixed_tables[i].name);
+	for (const struct query_view *v = query_views; v->name && got >= 0; v++)
+		got = take_name(q, v->name);
+	return min(got, 0);
 }
 
 int query_make_tables(struct query *q)
 {
-	int err = 0;
-	for (size_t i = 0; i < query_nr_fixed_tables; i++) {
+	int err = take_fixed_names(q);
+	for (size_t i = 0; i < query_nr_fixed_tables && !err; i++) {
 		struct query_table *t = vec_push(&q->tables);
 		if (!t)
 			return -ENOMEM;
 		*t = query_fixed_tables[i];
 	}
-	for (u32 i = 0; q->o.path && i < query_catalog(q)->events.nr && !err; i++)
+	u32 nr = q->o.path ? (u32)query_catalog(q)->events.nr : 0;
+	for (u32 i = 0; i < nr && !err; i++) {
+		if (q->tables.nr >= TABLES_MAX) {
+			diag_warn(q->sy->diag,
+				  "the recording has %u kinds of events: the last ones have no "
+				  "tables of their own, only rows in 'events'",
+				  nr);
+			break;
+		}
 		err = add_event_tables(q, i);
+	}
 	return err;
 }
 

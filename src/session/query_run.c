@@ -153,6 +153,7 @@ int query_open(struct query **ret, struct symbols *sy, const struct query_opts *
 	}
 	q->sy = sy;
 	q->o = *o;
+	strtab_init(&q->table_names);
 	q->db = d;
 	d->q = q;
 	arena_init(&q->arena);
@@ -180,6 +181,7 @@ void query_close(struct query *q)
 		(void)d->lib.close(d->db);
 	query_feed_close(q);
 	vec_free(&q->tables);
+	strtab_done(&q->table_names);
 	arena_done(&q->arena);
 	free(d);
 	free(q);
