@@ -64,7 +64,7 @@ static void put_names(struct timeline_page *h)
 	vec_for_each (&h->t->tracks, k) {
 		put(h, (u32)k->tid);
 		put(h, (u32)max(k->pid, 0));
-		put(h, (u32)(max(k->parent, -1) + 1));
+		put(h, (u32)max(k->parent, -1) + 1u);
 		put(h, k->comm);
 		put(h, (u32)max(k->cpu, 0));
 	}
