@@ -28,6 +28,7 @@ struct flame_stacks {
 	struct dict task_of; /* tid, comm -> task */
 	VEC(struct flame_entry) entries;
 	struct flame_heads by_chain, by_leaf; /* those without a chain go by their leaf */
+	struct dict entry_of; /* hash of all that an entry is -> entry; empty until a list is long */
 	VEC(struct flame_point) points; /* node: the entry */
 	u32 shift; /* times are right to 1 << shift */
 	size_t join_at; /* so many points, over many rounds: join them */

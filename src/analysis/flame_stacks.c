@@ -8,6 +8,8 @@
 #include <string.h>
 
 enum { MAX_POINTS = 2 << 20, LEAST_TO_JOIN = MAX_POINTS / 16 };
+/* A list is walked so far: where more tasks share a stack, all entries are found by their hash. */
+enum { LIST_STEPS = 32 };
 enum {
 	ENTRIES_MAX = 1 << 19
 }; /* of all rounds; those of one task each are not bounded by how many chains there are */
@@ -17,6 +19,7 @@ void flame_stacks_done(struct flame_stacks *s)
 	vec_free(&s->tasks);
 	dict_done(&s->task_of);
 	big_vec_free(&s->entries);
+	dict_done(&s->entry_of);
 	big_vec_free(&s->by_chain.list);
 	big_vec_free(&s->by_leaf.list);
 	big_vec_free(&s->points);
@@ -51,12 +54,40 @@ static u32 *head_of(struct flame_stacks *s, u32 leaf, u32 chain)
 	return &h->list.at[id];
 }
 
+static bool is_entry(const struct flame_entry *e, const struct flame_entry *other)
+{
+	return e->task == other->task && e->event == other->event && e->chain == other->chain &&
+	       e->leaf == other->leaf;
+}
+
+/* The entry's number: `fresh` if it was not there before, or -ENOMEM. */
+static s64 find_by_hash(struct flame_stacks *s, const struct flame_entry *e, u32 fresh)
+{
+	const u64 words[] = { (u64)e->chain << 32 | e->leaf, (u64)e->task << 32 | e->event };
+	for (u64 seed = hash_seed();; seed++) {
+		u32 got;
+		if (dict_add(&s->entry_of, hash_words(words, ARRAY_SIZE(words), seed), fresh, &got))
+			return -ENOMEM;
+		if (got == fresh || is_entry(&s->entries.at[got], e))
+			return got;
+	}
+}
+
+static int hash_entries(struct flame_stacks *s)
+{
+	for (size_t i = s->entry_of.nr ? s->entries.nr : 0; i < s->entries.nr; i++)
+		if (find_by_hash(s, &s->entries.at[i], (u32)i) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
 s64 flame_entry_at(struct flame_stacks *s, u32 event, u32 task, u32 leaf, u32 chain)
 {
-	u32 *head = head_of(s, leaf, chain);
+	u32 *head = head_of(s, leaf, chain), steps = 0, fresh = (u32)s->entries.nr;
 	if (!head)
 		return -ENOMEM;
-	for (u32 at = *head, *link = head; at; link = &s->entries.at[at - 1].next, at = *link) {
+	for (u32 at = *head, *link = head; at && steps < LIST_STEPS;
+	     link = &s->entries.at[at - 1].next, at = *link, steps++) {
 		struct flame_entry *e = &s->entries.at[at - 1];
 		if (e->task != task || e->event != event)
 			continue;
@@ -66,14 +97,20 @@ s64 flame_entry_at(struct flame_stacks *s, u32 event, u32 task, u32 leaf, u32 ch
 		*head = at;
 		return at - 1;
 	}
+	const struct flame_entry made = {
+		.event = event, .task = task, .leaf = leaf, .chain = chain, .next = *head
+	};
+	if (steps == LIST_STEPS && hash_entries(s))
+		return -ENOMEM;
+	s64 got = s->entry_of.nr ? find_by_hash(s, &made, fresh) : fresh;
+	if (got != fresh)
+		return got;
 	struct flame_entry *e = big_vec_push(&s->entries);
 	if (!e || s->entries.nr >= UINT32_MAX)
 		return -ENOMEM;
-	*e = (struct flame_entry){
-		.event = event, .task = task, .leaf = leaf, .chain = chain, .next = *head
-	};
+	*e = made;
 	*head = (u32)s->entries.nr;
-	return (s64)s->entries.nr - 1;
+	return got;
 }
 
 static int by_entry(const void *l, const void *r)
