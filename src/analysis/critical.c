@@ -33,6 +33,7 @@ struct critical {
 	u32 thread;
 	VEC(struct critical_node) nodes;
 	VEC(struct critical_thread) threads;
+	struct dict part_of; /* thread -> its index in threads */
 	struct dict node_of; /* hash of what it is -> node */
 	struct strtab labels;
 	struct dict label_of; /* chain -> label */
@@ -133,9 +134,11 @@ static s64 node_at(struct critical *c, u32 parent, enum critical_kind kind, u32 
 
 static struct critical_thread *part_of(struct critical *c, u32 thread)
 {
-	vec_for_each (&c->threads, t)
-		if (t->thread == thread)
-			return t;
+	u32 fresh = (u32)c->threads.nr, got;
+	if (dict_add(&c->part_of, thread, fresh, &got))
+		return NULL;
+	if (got != fresh)
+		return &c->threads.at[got];
 	struct critical_thread *t = vec_push(&c->threads);
 	if (t)
 		t->thread = thread;
@@ -427,6 +430,7 @@ struct critical *critical_new(const struct critical_opts *o)
 	c->o = o;
 	c->thread = THREAD_NONE;
 	strtab_init(&c->labels);
+	dict_init(&c->part_of);
 	dict_init(&c->node_of);
 	dict_init(&c->label_of);
 	c->states = thread_states_new(&states_ops, c);
@@ -445,6 +449,7 @@ void critical_free(struct critical *c)
 	vec_free(&c->pasts);
 	vec_free(&c->nodes);
 	vec_free(&c->threads);
+	dict_done(&c->part_of);
 	dict_done(&c->node_of);
 	dict_done(&c->label_of);
 	strtab_done(&c->labels);
