@@ -152,6 +152,26 @@ for kind in lock_wild kmem_wild; do
 		costs "$kind" "" $way -i "$kind"
 	done
 done
+# The same events as a timeline, a critical path, waits.
+for kind in sched_wild sched_tasks sched_one_waits; do
+	for way in "timeline -o page.html" "timeline --json" "flame --off-cpu -o page.html" "flame --wall --term"; do
+		# shellcheck disable=SC2086
+		costs "$kind" "" $way -i "$kind"
+		unlike "$(cat messages)" 'runtime error' "$kind: $way: arithmetic that holds"
+	done
+	[ "$kind" = sched_one_waits ] || rm -f "$kind"
+done
+quick sched_one_waits sched critical -p 7
+# Names that formats give to numbers are read once, tables made and tasks found without looking at all others.
+quick kwork_braces kwork report
+quick kvm_braces kvm stat report
+for way in "flame -o page.html" "flame --svg -o page.svg" "export --to folded -o out.folded" "export --to speedscope -o out.ss"; do
+	# shellcheck disable=SC2086
+	quick tasks_of_one_stack $way
+done
+costs events_many "" sql events_many "select count(*) from samples"
+is "$(tail -n 1 out | tr -d ' ')" 1 "events_many: a statement has its answer"
+like "$(cat messages)" "30000 kinds of events: the last ones have no tables of their own, only rows in 'events'" "events_many: says what is missing"
 # What nobody can be charged for is said.
 make sched_waits
 "$SONDE" sched why -i sched_waits >out 2>messages

@@ -524,6 +524,16 @@ def sched_names():
     return traced_file(b"sched", [own], data)
 
 
+def sched_one_waits(nr=60000):
+    """One task that waits for 60,000 others in turn."""
+    out = []
+    for i in range(nr):
+        out.append(switch(15 * i, 0, 7, 1000 + i, 1))
+        out.append(traced(302, 15 * i + 5, 0, 1000 + i, struct.pack("<16siii", b"w", 7, 120, 0)))
+        out.append(switch(15 * i + 10, 0, 1000 + i, 7, 1))
+    return traced_file(b"sched", SCHED, b"".join(out))
+
+
 def lock_wild():
     """30,000 locks and tasks; times from all ends; payloads that are too short; names that a terminal would obey."""
     name = b"\x1b]0;x\x07\nroot"
@@ -551,6 +561,34 @@ def kmem_wild():
             data += traced(302, i, cpu, i, body[:16]) + traced(302, i, cpu, i, body[:16]) + traced(302, i, cpu, i, body[:i % 16], 0)
     data += b"".join(traced(301, 9000 + i, i, 7, struct.pack("<QQQQi", 0xffffffff81000000 + i, i * 64, 60, 64, 0)) for i in range(40000))
     return traced_file(b"kmem", [(b"kmalloc", KMALLOC, b'""'), (b"kfree", KFREE, b'""')], data)
+
+
+SOFTIRQ = [(b"unsigned int vec", 4)]
+VM_EXIT = [(b"unsigned int exit_reason", 4), (b"unsigned long guest_rip", 8), (b"u32 isa", 4), (b"unsigned int vcpu_id", 4)]
+
+
+def kwork_braces(nr=100000):
+    """100,000 softirqs without a name, of an event whose format may have 900,000 of them."""
+    fmt = b'"vec=%u", REC->vec' + b"{" * 900000
+    events = [(b"softirq_entry", SOFTIRQ, fmt), (b"softirq_exit", SOFTIRQ, b'""')]
+    return traced_file(b"irq", events, b"".join(traced(301 + i % 2, 1000 + i, 0, 7, struct.pack("<I", 5)) for i in range(nr)))
+
+
+def kvm_braces(nr=100000):
+    """100,000 exits for reasons without a name, of an event with such a format."""
+    fmt = b'"%s", __print_symbolic(REC->exit_reason, ' + b"{" * 900000 + b")"
+    return traced_file(b"kvm", [(b"kvm_exit", VM_EXIT, fmt), (b"kvm_entry", [(b"unsigned int vcpu_id", 4)], b'""')],
+                       b"".join(traced(301 + i % 2, 1000 + i, 0, 7, struct.pack("<IQII", i, 0, 1, 0)) for i in range(nr)))
+
+
+def events_many(nr=30000):
+    """30,000 kinds of events, one of which occurred."""
+    return traced_file(b"thing", [(b"thing%d" % i, [(b"int a", 4)], b'""') for i in range(nr)], traced(301, 5, 0, 7, b"1234"))
+
+
+def tasks_of_one_stack(nr=200000):
+    """200,000 tasks that were seen once each, all at one place."""
+    return perf_file([attr(SIMPLE)], b"".join(sample(0x1000, 7 + i, 1000 + i) for i in range(nr)))
 
 
 # ---- ELF: FILE is a recording with samples in FILE.elf ----
@@ -745,7 +783,8 @@ OF_ELF = {f.__name__: f for f in (sparse_note, sparse_symbols, sparse_link, note
 KINDS = {f.__name__: f for f in (wild_times, late_zero, wild_periods, ids_overlap, ids_collide, frames_collide, groups_many,
                                  maps_of_one_path, expands, expands_allowed, expands_chains, expands_maps, page_size_1, cpus_and_buffers, chunk_lists, chunks_of_cpus, chunks_held, chunks_allowed, section_again,
                                  formats_again, pages_again, pages_at_once, pages_allowed, pages_claimed, counts_of_cpus, wild_trace, backwards_wakeup, backwards_calls,
-                                 sched_wild, sched_cpus, sched_columns, sched_tasks, sched_waits, sched_names, lock_wild, kmem_wild)}
+                                 sched_wild, sched_cpus, sched_columns, sched_tasks, sched_waits, sched_names, sched_one_waits,
+                                 lock_wild, kmem_wild, kwork_braces, kvm_braces, events_many, tasks_of_one_stack)}
 
 
 def main():
