@@ -12,7 +12,7 @@ static const struct {
 	const char *instead;
 } scripts[] = {
 	{ "flamegraph", "flame" },
-	{ "export-to-sqlite", "export" },
+	{ "export-to-sqlite", "sql" },
 	{ "export-to-postgresql", "export" },
 	{ "gecko", "export" },
 	{ "stackcollapse", "export" },
@@ -20,7 +20,7 @@ static const struct {
 	{ "syscall-counts-by-pid", "stat --per-thread -e 'syscalls:sys_enter_*'" },
 	{ "failed-syscalls", "record -e 'syscalls:sys_exit_*' --filter 'ret < 0'" },
 	{ "failed-syscalls-by-pid", "record -e 'syscalls:sys_exit_*' --filter 'ret < 0'" },
-	{ "wakeup-latency", "ftrace profile" },
+	{ "wakeup-latency", "sched latency" },
 	{ "sched-migration", "ftrace record -e sched:sched_migrate_task" },
 	{ "futex-contention", "ftrace profile" },
 	{ "rw-by-file", "ftrace hist" },
