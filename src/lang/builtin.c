@@ -5,10 +5,15 @@
 #include <string.h>
 
 static const struct builtin_group *const groups[] = {
-	&builtins_task, &builtins_probe,  &builtins_aggregate, &builtins_output,
-	&builtins_map,	&builtins_text,	  &builtins_search,    &builtins_string,
-	&builtins_type, &builtins_series, &builtins_kernel,    &builtins_debug,
+	&builtins_task,	  &builtins_probe,  &builtins_aggregate, &builtins_output, &builtins_map,
+	&builtins_text,	  &builtins_search, &builtins_string,	 &builtins_type,   &builtins_series,
+	&builtins_kernel, &builtins_debug,
 };
+
+const struct builtin_group *builtin_group_at(u32 i)
+{
+	return i < ARRAY_SIZE(groups) ? groups[i] : NULL;
+}
 
 const struct builtin *builtin_find(const char *name)
 {

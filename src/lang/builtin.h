@@ -8,6 +8,8 @@ enum builtin_flags {
 	BUILTIN_VALUE = 1 << 0, /* may be written without parentheses */
 	BUILTIN_UNSAFE = 1 << 1, /* changes what it looks at: only with --unsafe */
 	BUILTIN_AGGREGATE = 1 << 2, /* only as @map = name() */
+	BUILTIN_WORD =
+		1 << 3, /* of another's arguments ("boot"), or one of a series: not in the manual */
 };
 
 enum { BUILTIN_ANY = 255 };
@@ -24,13 +26,17 @@ struct builtin {
 	const char *summary;
 	/* Of a function with output: a new action (struct program_action), whose record lower() sends, and interpret_call.c, too; negative: no memory. */
 	s64 (*action)(struct lower *l, struct node *n);
+	const char *form; /* what follows the name, for the manual: "(NUMBER)"; NULL: nothing */
 };
 
 struct builtin_group {
 	const struct builtin *rows;
 	u32 nr;
+	const char *title;
 };
 
+/* All of them, one group after the other. NULL: there are no more. */
+const struct builtin_group *builtin_group_at(u32 i);
 /* NULL: none. */
 const struct builtin *builtin_find(const char *name);
 /* A function of the language that is not built. */

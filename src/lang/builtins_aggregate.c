@@ -229,17 +229,22 @@ static void add_lhist(struct lower *l, struct node *n, int at)
 }
 
 static const struct builtin rows[] = {
-	{ "count", 0, 0, BUILTIN_AGGREGATE, check_count, no_value, add_count, "number of times" },
-	{ "sum", 1, 1, BUILTIN_AGGREGATE, check_sum, no_value, add_sum, "sum" },
-	{ "avg", 1, 1, BUILTIN_AGGREGATE, check_avg, no_value, add_avg, "average" },
-	{ "min", 1, 1, BUILTIN_AGGREGATE, check_min, no_value, add_extreme, "least value" },
-	{ "max", 1, 1, BUILTIN_AGGREGATE, check_max, no_value, add_extreme, "greatest value" },
+	{ "count", 0, 0, BUILTIN_AGGREGATE, check_count, no_value, add_count, "number of times",
+	  .form = "()" },
+	{ "sum", 1, 1, BUILTIN_AGGREGATE, check_sum, no_value, add_sum, "sum", .form = "(NUMBER)" },
+	{ "avg", 1, 1, BUILTIN_AGGREGATE, check_avg, no_value, add_avg, "average",
+	  .form = "(NUMBER)" },
+	{ "min", 1, 1, BUILTIN_AGGREGATE, check_min, no_value, add_extreme, "least value",
+	  .form = "(NUMBER)" },
+	{ "max", 1, 1, BUILTIN_AGGREGATE, check_max, no_value, add_extreme, "greatest value",
+	  .form = "(NUMBER)" },
 	{ "stats", 1, 1, BUILTIN_AGGREGATE, check_stats, no_value, add_avg,
-	  "count, average and total" },
+	  "count, average and total", .form = "(NUMBER)" },
 	{ "hist", 1, 2, BUILTIN_AGGREGATE, check_hist, no_value, add_hist,
-	  "histogram by powers of two" },
+	  "histogram by powers of two", .form = "(NUMBER[, BITS])" },
 	{ "lhist", 4, 4, BUILTIN_AGGREGATE, check_lhist, no_value, add_lhist,
-	  "histogram by steps of the same size" },
+	  "histogram by steps of the same size", .form = "(NUMBER, MIN, MAX, STEP)" },
 };
 
-const struct builtin_group builtins_aggregate = { rows, ARRAY_SIZE(rows) };
+const struct builtin_group builtins_aggregate = { rows, ARRAY_SIZE(rows),
+						  "Aggregates: what a map counts" };

@@ -105,7 +105,7 @@ static struct value lower_debugf(struct lower *l, struct node *n)
 
 static const struct builtin rows[] = {
 	{ "debugf", 1, BUILTIN_ANY, 0, check_debugf, lower_debugf, NULL,
-	  "prints to the kernel's trace buffer", NULL },
+	  "prints to the kernel's trace buffer", NULL, .form = "(FORMAT, VALUE...)" },
 };
 
-const struct builtin_group builtins_debug = { rows, ARRAY_SIZE(rows) };
+const struct builtin_group builtins_debug = { rows, ARRAY_SIZE(rows), "Output for other tracers" };

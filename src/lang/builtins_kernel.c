@@ -223,15 +223,20 @@ static struct value lower_len(struct lower *l, struct node *n)
 
 static const struct builtin rows[] = {
 	{ "syscall_name", 1, 1, 0, check_syscall_name, lower_syscall_name, NULL,
-	  "name of a system call" },
-	{ "cgroupid", 1, 1, 0, check_cgroupid, lower_number, NULL, "ID of the cgroup at a path" },
-	{ "pton", 1, 1, 0, check_pton, lower_pton, NULL, "bytes of an IP address" },
+	  "name of a system call", .form = "(NUMBER)" },
+	{ "cgroupid", 1, 1, 0, check_cgroupid, lower_number, NULL, "ID of the cgroup at a path",
+	  .form = "(PATH)" },
+	{ "pton", 1, 1, 0, check_pton, lower_pton, NULL, "bytes of an IP address",
+	  .form = "(ADDRESS)" },
 	{ "percpu_kaddr", 1, 2, 0, check_percpu, lower_percpu, NULL,
-	  "address of a variable of one CPU" },
-	{ "uaddr", 1, 1, 0, check_uaddr, lower_number, NULL, "address of a symbol of the program" },
+	  "address of a variable of one CPU", .form = "(SYMBOL[, CPU])" },
+	{ "uaddr", 1, 1, 0, check_uaddr, lower_number, NULL, "address of a symbol of the program",
+	  .form = "(SYMBOL)" },
 	{ "override", 1, 1, BUILTIN_UNSAFE, check_override, lower_override, NULL,
-	  "lets the function return at once" },
-	{ "len", 1, 1, 0, check_len, lower_len, NULL, "number of keys of a map, or of frames" },
+	  "lets the function return at once", .form = "(RESULT)" },
+	{ "len", 1, 1, 0, check_len, lower_len, NULL, "number of keys of a map, or of frames",
+	  .form = "(@MAP|STACK)" },
 };
 
-const struct builtin_group builtins_kernel = { rows, ARRAY_SIZE(rows) };
+const struct builtin_group builtins_kernel = { rows, ARRAY_SIZE(rows),
+					       "Names and addresses of the kernel" };

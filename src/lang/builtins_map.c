@@ -87,8 +87,9 @@ static struct value lower_has_key(struct lower *l, struct node *n)
 
 static const struct builtin rows[] = {
 	{ "delete", 1, 2, 0, check_delete, lower_delete, NULL,
-	  "removes a key; whether it was there" },
-	{ "has_key", 1, 2, 0, check_has_key, lower_has_key, NULL, "whether a map has the key" },
+	  "removes a key; whether it was there", .form = "(@MAP, KEY)" },
+	{ "has_key", 1, 2, 0, check_has_key, lower_has_key, NULL, "whether a map has the key",
+	  .form = "(@MAP, KEY)" },
 };
 
-const struct builtin_group builtins_map = { rows, ARRAY_SIZE(rows) };
+const struct builtin_group builtins_map = { rows, ARRAY_SIZE(rows), "Maps" };

@@ -459,26 +459,30 @@ static struct value lower_join(struct lower *l, struct node *n)
 
 static const struct builtin rows[] = {
 	{ "printf", 1, BUILTIN_ANY, 0, check_printf, lower_formatted, NULL, "prints by a format",
-	  printf_action },
+	  printf_action, .form = "(FORMAT, VALUE...)" },
 	{ "errorf", 1, BUILTIN_ANY, 0, check_printf, lower_formatted, NULL, "prints an error",
-	  errorf_action },
+	  errorf_action, .form = "(FORMAT, VALUE...)" },
 	{ "warnf", 1, BUILTIN_ANY, 0, check_printf, lower_formatted, NULL, "prints a warning",
-	  warnf_action },
-	{ "print", 1, 4, 0, check_print, lower_print, NULL, "prints a value or a map", print_action },
+	  warnf_action, .form = "(FORMAT, VALUE...)" },
+	{ "print", 1, 4, 0, check_print, lower_print, NULL, "prints a value or a map", print_action,
+	  .form = "(VALUE|@MAP[, TOP[, DIV[, OPTIONS]]])" },
 	{ "clear", 1, 1, 0, check_whole_map, lower_whole_map, NULL, "removes all keys of a map",
-	  clear_action },
+	  clear_action, .form = "(@MAP)" },
 	{ "zero", 1, 1, 0, check_whole_map, lower_whole_map, NULL, "sets all values of a map to 0",
-	  zero_action },
-	{ "exit", 0, 1, 0, check_exit, lower_exit, NULL, "ends the script", exit_action },
-	{ "time", 0, 1, 0, check_time, lower_time, NULL, "prints the time of day", time_action },
-	{ "join", 1, 2, 0, check_join, lower_join, NULL, "prints an array of strings", NULL },
+	  zero_action, .form = "(@MAP)" },
+	{ "exit", 0, 1, 0, check_exit, lower_exit, NULL, "ends the script", exit_action,
+	  .form = "([STATUS])" },
+	{ "time", 0, 1, 0, check_time, lower_time, NULL, "prints the time of day", time_action,
+	  .form = "([FORMAT])" },
+	{ "join", 1, 2, 0, check_join, lower_join, NULL, "prints an array of strings", NULL,
+	  .form = "(STRINGS[, SEPARATOR])" },
 	{ "cat", 1, BUILTIN_ANY, 0, check_printf, lower_formatted, NULL, "prints a file",
-	  cat_action },
+	  cat_action, .form = "(FORMAT, VALUE...)" },
 	{ "system", 1, BUILTIN_ANY, BUILTIN_UNSAFE, check_printf, lower_formatted, NULL,
-	  "runs a command", system_action },
+	  "runs a command", system_action, .form = "(FORMAT, VALUE...)" },
 };
 
-const struct builtin_group builtins_output = { rows, ARRAY_SIZE(rows) };
+const struct builtin_group builtins_output = { rows, ARRAY_SIZE(rows), "Output" };
 
 /* Those above whose argument is the map, not its value. */
 bool check_map_as_argument(const struct builtin *b)

@@ -414,11 +414,13 @@ static struct value lower_kaddr(struct lower *l, struct node *n)
 
 #define ARG(n)                                                                                     \
 	{                                                                                          \
-		n, 0, 0, BUILTIN_VALUE, check_arg, lower_arg, NULL, "argument of the function"     \
+		n, 0, 0, BUILTIN_VALUE | BUILTIN_WORD, check_arg, lower_arg, NULL,                 \
+			"argument of the function"                                                 \
 	}
 
 static const struct builtin rows[] = {
-	ARG("arg0"),
+	{ "arg0", 0, 0, BUILTIN_VALUE, check_arg, lower_arg, NULL,
+	  "first argument of the function; arg1 to arg9: those that follow" },
 	ARG("arg1"),
 	ARG("arg2"),
 	ARG("arg3"),
@@ -434,10 +436,11 @@ static const struct builtin rows[] = {
 	{ "ctx", 0, 0, BUILTIN_VALUE, check_ctx, lower_ctx, NULL, "address of the context" },
 	{ "probe", 0, 0, BUILTIN_VALUE, check_probe, lower_probe, NULL, "name of the probe" },
 	{ "func", 0, 0, BUILTIN_VALUE, check_func, lower_func, NULL, "name of the function" },
-	{ "kaddr", 1, 1, 0, check_kaddr, lower_kaddr, NULL, "address of a kernel symbol" },
+	{ "kaddr", 1, 1, 0, check_kaddr, lower_kaddr, NULL, "address of a kernel symbol",
+	  .form = "(SYMBOL)" },
 	{ "usermode", 0, 0, BUILTIN_VALUE, check_usermode, lower_usermode, NULL,
 	  "whether the CPU was in user mode" },
-	{ "reg", 1, 1, 0, check_reg, lower_register, NULL, "register of the CPU" },
+	{ "reg", 1, 1, 0, check_reg, lower_register, NULL, "register of the CPU", .form = "(NAME)" },
 };
 
-const struct builtin_group builtins_probe = { rows, ARRAY_SIZE(rows) };
+const struct builtin_group builtins_probe = { rows, ARRAY_SIZE(rows), "The probe" };

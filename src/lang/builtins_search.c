@@ -226,14 +226,19 @@ static struct value no_value(struct lower *l, struct node *n)
 
 static const struct builtin rows[] = {
 	{ "strcontains", 2, 2, 0, check_strcontains, lower_search, NULL,
-	  "whether a string contains another" },
+	  "whether a string contains another", .form = "(STRING, NEEDLE)" },
 	{ "strstr", 2, 2, 0, check_strcontains, lower_search, NULL,
-	  "where a string is in another, or -1" },
-	{ "strerror", 1, 1, 0, check_text_of, lower_strerror, NULL, "text of an errno" },
-	{ "signal_name", 1, 1, 0, check_text_of, lower_signal_name, NULL, "name of a signal" },
-	{ "macaddr", 1, 1, 0, check_macaddr, lower_macaddr, NULL, "MAC address as text" },
+	  "where a string is in another, or -1", .form = "(STRING, NEEDLE)" },
+	{ "strerror", 1, 1, 0, check_text_of, lower_strerror, NULL, "text of an errno",
+	  .form = "(ERRNO)" },
+	{ "signal_name", 1, 1, 0, check_text_of, lower_signal_name, NULL, "name of a signal",
+	  .form = "(NUMBER)" },
+	{ "macaddr", 1, 1, 0, check_macaddr, lower_macaddr, NULL, "MAC address as text",
+	  .form = "(BYTES)" },
 	{ "ncpus", 0, 0, BUILTIN_VALUE, check_ncpus, lower_ncpus, NULL, "number of CPUs" },
-	{ "getopt", 1, 3, 0, check_getopt, no_value, NULL, "option of the script" },
+	{ "getopt", 1, 3, 0, check_getopt, no_value, NULL, "option of the script",
+	  .form = "(NAME[, DEFAULT[, HELP]])" },
 };
 
-const struct builtin_group builtins_search = { rows, ARRAY_SIZE(rows) };
+const struct builtin_group builtins_search = { rows, ARRAY_SIZE(rows),
+					       "Strings and names of numbers" };

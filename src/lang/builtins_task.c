@@ -273,14 +273,16 @@ static struct value lower_chain(struct lower *l, struct node *n)
 }
 
 static const struct builtin rows[] = {
-	{ "pid", 0, 1, BUILTIN_VALUE, check_pid, lower_pid, NULL, "process ID" },
-	{ "tid", 0, 1, BUILTIN_VALUE, check_pid, lower_tid, NULL, "thread ID" },
+	{ "pid", 0, 1, BUILTIN_VALUE, check_pid, lower_pid, NULL, "process ID",
+	  .form = "[(NAMESPACE)]" },
+	{ "tid", 0, 1, BUILTIN_VALUE, check_pid, lower_tid, NULL, "thread ID",
+	  .form = "[(NAMESPACE)]" },
 	{ "uid", 0, 0, BUILTIN_VALUE, check_u32, lower_uid, NULL, "user ID" },
 	{ "gid", 0, 0, BUILTIN_VALUE, check_u32, lower_gid, NULL, "group ID" },
 	{ "comm", 0, 0, BUILTIN_VALUE, check_comm, lower_comm, NULL, "name of the thread" },
 	{ "username", 0, 0, BUILTIN_VALUE, check_username, lower_username, NULL, "name of the user" },
 	{ "nsecs", 0, 1, BUILTIN_VALUE, check_nsecs, lower_nsecs, NULL,
-	  "nanoseconds since boot, or of another clock" },
+	  "nanoseconds since boot, or of another clock", .form = "[(CLOCK)]" },
 	{ "elapsed", 0, 0, BUILTIN_VALUE, check_u64, lower_elapsed, NULL,
 	  "nanoseconds since the script started" },
 	{ "cpid", 0, 0, BUILTIN_VALUE, check_u64, lower_cpid, NULL,
@@ -302,4 +304,5 @@ static const struct builtin rows[] = {
 	  "address of the task_struct" },
 };
 
-const struct builtin_group builtins_task = { rows, ARRAY_SIZE(rows) };
+const struct builtin_group builtins_task = { rows, ARRAY_SIZE(rows),
+					     "The task, the CPU and the clock" };

@@ -217,7 +217,7 @@ static struct value lower_probetype(struct lower *l, struct node *n)
 
 #define IS(n, what)                                                                                \
 	{                                                                                          \
-		n, 1, 1, 0, check_is, lower_answer, NULL, what                                     \
+		n, 1, 1, 0, check_is, lower_answer, NULL, what, .form = "(VALUE)"                  \
 	}
 
 static const struct builtin rows[] = {
@@ -228,16 +228,17 @@ static const struct builtin rows[] = {
 	IS("is_unsigned_integer", "whether it is a number without a sign"),
 	IS("is_literal", "whether it is written in the script"),
 	{ "static_assert", 1, 2, 0, check_static_assert, lower_nothing, NULL,
-	  "refuses the script where a constant is false" },
-	{ "fail", 1, BUILTIN_ANY, 0, check_fail_call, lower_nothing, NULL, "refuses the script" },
+	  "refuses the script where a constant is false", .form = "(CONDITION[, TEXT])" },
+	{ "fail", 1, BUILTIN_ANY, 0, check_fail_call, lower_nothing, NULL, "refuses the script",
+	  .form = "(FORMAT, VALUE...)" },
 	{ "assert", 1, 2, 0, check_assert, lower_assert, NULL,
-	  "ends the script where a condition is false" },
+	  "ends the script where a condition is false", .form = "(CONDITION[, TEXT])" },
 	{ "is_err", 1, 1, 0, check_is_err, lower_is_err, NULL,
-	  "whether a pointer is an error of the kernel" },
+	  "whether a pointer is an error of the kernel", .form = "(POINTER)" },
 	{ "kfunc_exist", 1, 1, 0, check_kfunc, lower_answer, NULL,
-	  "whether the kernel has the function" },
+	  "whether the kernel has the function", .form = "(NAME)" },
 	{ "probetype", 0, 0, BUILTIN_VALUE, check_probetype, lower_probetype, NULL,
 	  "kind of the probe" },
 };
 
-const struct builtin_group builtins_type = { rows, ARRAY_SIZE(rows) };
+const struct builtin_group builtins_type = { rows, ARRAY_SIZE(rows), "Types, and checks" };

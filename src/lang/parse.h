@@ -26,6 +26,13 @@ struct parser {
 int parse_script(const struct lang_input *in, struct program *p, struct script *ret,
 		 struct diag *d) must_check;
 
+/* Kinds of probes, for the manual. false: there are no more. */
+struct provider_about {
+	const char *name, *brief; /* brief: "" where there is none */
+	const char *form, *about;
+};
+bool provider_describe(u32 i, struct provider_about *ret);
+
 /* One attach point, "kprobe:vfs_read": -EINVAL with a diag. */
 int provider_parse(const struct lang_input *in, struct program *p, const char *text, u32 start,
 		   u32 len, struct diag *d) must_check;

@@ -30,6 +30,7 @@ struct provider {
 	u32 min_parts, max_parts; /* behind the name */
 	int (*parse)(struct provider_point *pt);
 	const char *form; /* for messages */
+	const char *about;
 };
 
 static int bad_point(struct provider_point *pt, const char *text, const char *what)
@@ -254,30 +255,45 @@ static int parse_self(struct provider_point *pt)
 }
 
 static const struct provider providers[] = {
-	{ "begin", "", "BEGIN", PROGRAM_BEGIN, 0, 0, parse_none, "begin" },
-	{ "end", "", "END", PROGRAM_END, 0, 0, parse_none, "end" },
+	{ "begin", "", "BEGIN", PROGRAM_BEGIN, 0, 0, parse_none, "begin",
+	  "before anything else, in the order of the script" },
+	{ "end", "", "END", PROGRAM_END, 0, 0, parse_none, "end", "when the script ends" },
 	{ "tracepoint", "t", "", PROGRAM_TRACEPOINT, 2, 2, parse_tracepoint,
-	  "tracepoint:SYSTEM:EVENT" },
-	{ "rawtracepoint", "rt", "", PROGRAM_RAW_TRACEPOINT, 1, 1, parse_name,
-	  "rawtracepoint:EVENT" },
+	  "tracepoint:SYSTEM:EVENT", "a static event of the kernel; args.NAME are its fields" },
+	{ "rawtracepoint", "rt", "", PROGRAM_RAW_TRACEPOINT, 1, 1, parse_name, "rawtracepoint:EVENT",
+	  "the same without its fields being prepared: args or argN are the arguments of the "
+	  "hook" },
 	{ "kprobe", "k", "", PROGRAM_KPROBE, 1, 4, parse_function,
-	  "kprobe:[MODULE:]FUNCTION[+OFFSET], or kprobe@[MODULE:]FILE:LINE" },
+	  "kprobe:[MODULE:]FUNCTION[+OFFSET], or kprobe@[MODULE:]FILE:LINE",
+	  "the entry of a function of the kernel, or a line of it" },
 	{ "kretprobe", "kr", "", PROGRAM_KRETPROBE, 1, 2, parse_function,
-	  "kretprobe:[MODULE:]FUNCTION" },
-	{ "fentry", "f", "kfunc", PROGRAM_FENTRY, 1, 2, parse_function, "fentry:[MODULE:]FUNCTION" },
-	{ "fexit", "fr", "kretfunc", PROGRAM_FEXIT, 1, 2, parse_function, "fexit:[MODULE:]FUNCTION" },
+	  "kretprobe:[MODULE:]FUNCTION",
+	  "the return of a function of the kernel; retval is its result" },
+	{ "fentry", "f", "kfunc", PROGRAM_FENTRY, 1, 2, parse_function, "fentry:[MODULE:]FUNCTION",
+	  "the entry of a function of the kernel; args.NAME are its parameters" },
+	{ "fexit", "fr", "kretfunc", PROGRAM_FEXIT, 1, 2, parse_function, "fexit:[MODULE:]FUNCTION",
+	  "its return, with parameters and retval" },
 	{ "uprobe", "u", "", PROGRAM_UPROBE, 2, 3, parse_user,
-	  "uprobe:PROGRAM:FUNCTION[+OFFSET], or uprobe:PROGRAM@FILE:LINE" },
-	{ "uretprobe", "ur", "", PROGRAM_URETPROBE, 2, 3, parse_user, "uretprobe:PROGRAM:FUNCTION" },
-	{ "usdt", "U", "", PROGRAM_USDT, 2, 3, parse_usdt, "usdt:PROGRAM:[PROVIDER:]NAME" },
-	{ "interval", "i", "", PROGRAM_INTERVAL, 1, 2, parse_timer, "interval:s:1" },
-	{ "profile", "p", "", PROGRAM_PROFILE, 1, 2, parse_timer, "profile:hz:99" },
-	{ "software", "s", "", PROGRAM_SOFTWARE, 1, 2, parse_counter, "software:EVENT:COUNT" },
-	{ "hardware", "h", "", PROGRAM_HARDWARE, 1, 2, parse_counter, "hardware:EVENT:COUNT" },
-	{ "iter", "it", "", PROGRAM_ITER, 1, 2, parse_iter, "iter:task[:PIN]" },
+	  "uprobe:PROGRAM:FUNCTION[+OFFSET], or uprobe:PROGRAM@FILE:LINE",
+	  "the entry of a function of a program or library, or a line of it" },
+	{ "uretprobe", "ur", "", PROGRAM_URETPROBE, 2, 3, parse_user, "uretprobe:PROGRAM:FUNCTION",
+	  "its return" },
+	{ "usdt", "U", "", PROGRAM_USDT, 2, 3, parse_usdt, "usdt:PROGRAM:[PROVIDER:]NAME",
+	  "a static probe of a program" },
+	{ "interval", "i", "", PROGRAM_INTERVAL, 1, 2, parse_timer, "interval:s:1",
+	  "a clock, on one CPU" },
+	{ "profile", "p", "", PROGRAM_PROFILE, 1, 2, parse_timer, "profile:hz:99",
+	  "a clock, on all CPUs" },
+	{ "software", "s", "", PROGRAM_SOFTWARE, 1, 2, parse_counter, "software:EVENT:COUNT",
+	  "every so many software events" },
+	{ "hardware", "h", "", PROGRAM_HARDWARE, 1, 2, parse_counter, "hardware:EVENT:COUNT",
+	  "every so many hardware events" },
+	{ "iter", "it", "", PROGRAM_ITER, 1, 2, parse_iter, "iter:task[:PIN]",
+	  "once for each task (task), file of a task (task_file) or mapping (task_vma)" },
 	{ "watchpoint", "w", "", PROGRAM_WATCHPOINT, 3, 3, parse_watchpoint,
-	  "watchpoint:ADDRESS:LENGTH:MODE" },
-	{ "self", "", "", PROGRAM_SIGNAL, 2, 2, parse_self, "self:signal:SIGUSR1" },
+	  "watchpoint:ADDRESS:LENGTH:MODE", "an access to memory; MODE is made of r, w and x" },
+	{ "self", "", "", PROGRAM_SIGNAL, 2, 2, parse_self, "self:signal:SIGUSR1",
+	  "the signal is sent to sonde" },
 };
 
 static const struct provider *find_provider(const char *name)
@@ -287,6 +303,17 @@ static const struct provider *find_provider(const char *name)
 		    !strcmp(name, providers[i].old))
 			return *name ? &providers[i] : NULL;
 	return NULL;
+}
+
+bool provider_describe(u32 i, struct provider_about *ret)
+{
+	if (i >= ARRAY_SIZE(providers))
+		return false;
+	*ret = (struct provider_about){ .name = providers[i].name,
+					.brief = providers[i].brief,
+					.form = providers[i].form,
+					.about = providers[i].about };
+	return true;
 }
 
 static int unknown_provider(struct provider_point *pt)

@@ -117,6 +117,38 @@ while read -r line; do
 	! grep -qE "not understood|is missing here|cannot start|unknown modifier|not closed" "$SONDE_TMP/stderr" || bad+=" [$line]"
 done < <(sed -nE 's/^\\fB(sonde (stat|record|ftrace record) .*)\\fR$/\1/p' <<<"$out" | sed 's/\\-/-/g; s/\\e/\\/g')
 is "$bad" "" "its examples are in the language"
+# So has the language of run: made from the rows of the compiler.
+exits 0 "help language" "$SONDE" help language
+like "$out" '^  uprobe:PROGRAM:FUNCTION' "has the probes"
+like "$out" '^  printf\(FORMAT, VALUE' "and the functions, with their arguments"
+exits 0 "as JSON" "$SONDE" help --json language
+printf '%s\n' "$out" >"$SONDE_TMP/language.json"
+language() { python3 -c 'import json, sys; print("\n".join(r[sys.argv[2]] for r in json.load(open(sys.argv[3]))[sys.argv[1]]))' "$1" "$2" "$SONDE_TMP/language.json"; }
+[ "$(language functions name | grep -c .)" -ge 100 ] && [ "$(language probes form | grep -c .)" -ge 18 ]
+ok $? "all of them"
+is "$(language functions about | grep -c '^$')" 0 "each with what it is"
+exits 0 "as a man page" "$SONDE" help --man language
+like "$out" '^\.TH SONDE-LANGUAGE 7' "is one"
+if ! needs_or_skip "the page about the language renders" man; then
+	printf '%s\n' "$out" >"$SONDE_TMP/language.7"
+	text=$(MANWIDTH=200 man --warnings -E UTF-8 -l "$SONDE_TMP/language.7" 2>"$SONDE_TMP/stderr" | col -bx)
+	is "$(cat "$SONDE_TMP/stderr")" "" "without a warning"
+	lost=
+	while read -r name; do grep -qF -- "$name" <<<"$text" || lost+=" $name"; done < <(language functions name)
+	is "$lost" "" "with every function"
+fi
+# Its examples compile; the kernel's types are not asked for on machines that have none.
+python3 - "$SONDE_TMP/language.json" "$SONDE_TMP" <<'END'
+import json, sys
+for i, e in enumerate(json.load(open(sys.argv[1]))["examples"]):
+    open(f"{sys.argv[2]}/example.{i}.bt", "w").write(e["script"])
+END
+bad=
+for script in "$SONDE_TMP"/example.*.bt; do
+	[ -e /sys/kernel/btf/vmlinux ] || ! grep -q 'struct\|curtask' "$script" || continue
+	"$SONDE" run -d types "$script" >"$SONDE_TMP/stdout" 2>"$SONDE_TMP/stderr" || bad+=" $(cat "$script" "$SONDE_TMP/stderr")"
+done
+is "$bad" "" "all examples about the language compile"
 exits 0 "common options may stand before the verb" "$SONDE" --json workload -l
 like "$out" '^\[' "and mean the same"
 

@@ -3,6 +3,7 @@
 #include "base/opts_doc.h"
 #include "cmd/app/commands.h"
 #include "event/manual.h"
+#include "lang/manual.h"
 
 #include <string.h>
 
@@ -158,7 +159,7 @@ static void man_sections(struct strbuf *to)
 	strbuf_str(to, ".SH SEE ALSO\n");
 	for (size_t i = 0; commands[i]; i++)
 		strbuf_printf(to, "%s\\fBsonde\\-%s\\fR(1)", i ? ",\n" : "", commands[i]->name);
-	strbuf_str(to, ",\n\\fBsonde\\-events\\fR(7)\n");
+	strbuf_str(to, ",\n\\fBsonde\\-events\\fR(7),\n\\fBsonde\\-language\\fR(7)\n");
 }
 
 static int show(struct app *app, const struct command *cmd, const char *title, bool man)
@@ -178,17 +179,35 @@ static int show(struct app *app, const struct command *cmd, const char *title, b
 	return APP_DONE;
 }
 
-/* A page that belongs to no command. */
-static int show_events(struct app *app, bool man)
+/* Pages that belong to no command. */
+static const struct help_page {
+	const char *name;
+	int (*json)(struct strbuf *to);
+	void (*man)(struct strbuf *to);
+	void (*text)(unsigned width, struct strbuf *to);
+} pages[] = {
+	{ "events", event_manual_json, event_manual, event_manual_text },
+	{ "language", lang_manual_json, lang_manual, lang_manual_text },
+};
+
+static const struct help_page *find_page(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(pages); i++)
+		if (!strcmp(pages[i].name, name))
+			return &pages[i];
+	return NULL;
+}
+
+static int show_page(struct app *app, const struct help_page *page, bool man)
 {
 	if (app->json) {
-		int err = event_manual_json(&app->out);
+		int err = page->json(&app->out);
 		return err ? app_fail(app, err) : APP_DONE;
 	}
 	if (man)
-		event_manual(&app->out);
+		page->man(&app->out);
 	else
-		event_manual_text(app->width, &app->out);
+		page->text(app->width, &app->out);
 	return APP_DONE;
 }
 
@@ -206,8 +225,9 @@ static int help_run(struct app *app, void *opts, int argc, char **argv)
 		opts_fish_completion(commands, app_common_rows, program.name, &app->out);
 	if (o->bash || o->zsh || o->fish)
 		return APP_DONE;
-	if (argc == 1 && !strcmp(argv[0], "events"))
-		return show_events(app, o->man);
+	const struct help_page *page = argc == 1 ? find_page(argv[0]) : NULL;
+	if (page)
+		return show_page(app, page, o->man);
 	strbuf_init(&title);
 	strbuf_str(&title, app->prog);
 	for (int i = 0; i < argc; i++) {
@@ -237,6 +257,7 @@ static const struct opt_example help_examples[] = {
 	{ "help workload", "one of them" },
 	{ "help --man workload | man -l -", "its man page" },
 	{ "help events", "how events are written, and which commands accept them" },
+	{ "help language", "probes, values and functions for scripts of run" },
 	{ "help --json", "all commands and options as JSON" },
 	{ 0 },
 };
@@ -245,7 +266,7 @@ const struct command command_help = {
 	.name = "help",
 	.group = "About the machine and sonde",
 	.summary = "list the commands and show how to use them",
-	.usage = "[OPTIONS] [COMMAND... | events]",
+	.usage = "[OPTIONS] [COMMAND... | events | language]",
 	.examples = help_examples,
 	.opts = help_rows,
 	.opts_size = sizeof(struct help_opts),

@@ -519,6 +519,8 @@ const struct command command_run = {
 		 "information are needed. What the compiler does not know yet is refused with the "
 		 "place in "
 		 "the script.\n"
+		 "sonde-language(7) and 'sonde help language' describe the language, with all its "
+		 "probes and functions.\n"
 		 "It runs until it calls exit(), until Ctrl-C, or until the command or process "
 		 "ends that it "
 		 "looks at; then end probes run, and maps are printed.\n"
