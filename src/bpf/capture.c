@@ -3,13 +3,12 @@
 
 #include "bpf/capture_impl.h"
 #include "kern/bpf_sys.h"
+#include "kern/pid_ns.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 /* ---- maps and programs ------------------------------------------------------------------------------------------ */
@@ -64,14 +63,8 @@ static bool is_needed(const struct capture *c, u32 i)
 
 static struct capture_namespace find_namespace(const struct sysroot *root)
 {
-	enum { MINOR_BITS = 20 };
-	const u64 first_namespace = 0xeffffffc; /* the kernel's PROC_PID_INIT_INO */
-	struct stat st;
-	if (fstatat(root->dir_fd, "proc/self/ns/pid", &st, 0) || st.st_ino == first_namespace)
-		return (struct capture_namespace){ 0 };
-	return (struct capture_namespace){
-		.dev = (u64)major(st.st_dev) << MINOR_BITS | minor(st.st_dev), .ino = st.st_ino
-	};
+	struct pid_ns ns = pid_ns_own(root);
+	return (struct capture_namespace){ .dev = ns.dev, .ino = ns.ino };
 }
 
 static int load(struct capture *c, u32 i, const struct capture_namespace *ns, struct diag *d)

@@ -4,12 +4,11 @@
 #include "bpf/refusal.h"
 #include "kern/bpf_features.h"
 #include "kern/bpf_sys.h"
+#include "kern/pid_ns.h"
 
 #include <errno.h>
 #include <linux/btf.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 int program_map_of(const struct program *p, enum program_map_role role)
@@ -200,20 +199,16 @@ static u32 other_abi_check(struct bpf_insn *to)
  */
 static u32 pid_check(const struct sysroot *root, s32 pid, struct bpf_insn *to)
 {
-	enum { SLOT = -8, TGID = -4, MINOR_BITS = 20 };
-	const u64 first_namespace = 0xeffffffc; /* the kernel's PROC_PID_INIT_INO */
-	struct stat st;
-	bool inner =
-		!fstatat(root->dir_fd, "proc/self/ns/pid", &st, 0) && st.st_ino != first_namespace;
+	enum { SLOT = -8, TGID = -4 };
+	struct pid_ns ns = pid_ns_own(root);
 	u32 n = 0;
 	to[n++] = INSN(BPF_ALU64 | BPF_MOV | BPF_X, 6, 1, 0, 0);
-	if (inner) {
-		u64 dev = (u64)major(st.st_dev) << MINOR_BITS | minor(st.st_dev);
+	if (ns.ino) {
 		to[n++] = INSN(BPF_ST | BPF_MEM | BPF_DW, 10, 0, SLOT, 0);
-		to[n++] = INSN(BPF_LD | BPF_DW | BPF_IMM, 1, 0, 0, (s32)dev);
-		to[n++] = INSN(0, 0, 0, 0, (s32)(dev >> 32));
-		to[n++] = INSN(BPF_LD | BPF_DW | BPF_IMM, 2, 0, 0, (s32)st.st_ino);
-		to[n++] = INSN(0, 0, 0, 0, (s32)((u64)st.st_ino >> 32));
+		to[n++] = INSN(BPF_LD | BPF_DW | BPF_IMM, 1, 0, 0, (s32)ns.dev);
+		to[n++] = INSN(0, 0, 0, 0, (s32)(ns.dev >> 32));
+		to[n++] = INSN(BPF_LD | BPF_DW | BPF_IMM, 2, 0, 0, (s32)ns.ino);
+		to[n++] = INSN(0, 0, 0, 0, (s32)(ns.ino >> 32));
 		to[n++] = INSN(BPF_ALU64 | BPF_MOV | BPF_X, 3, 10, 0, 0);
 		to[n++] = INSN(BPF_ALU64 | BPF_ADD | BPF_K, 3, 0, 0, SLOT);
 		to[n++] = INSN(BPF_ALU64 | BPF_MOV | BPF_K, 4, 0, 0, 8);
@@ -512,9 +507,10 @@ static int load(struct loaded *l, const struct program_probe *probe, const struc
 		struct refusal_place at = {
 			.script = l->script, .probe = probe, .code = code, .shift = b.shift
 		};
-		rc = rc == -EPERM && (!log || !*log)
-			     ? bpfsys_explain_permission(l->root, "load the program", d)
-			     : refusal_explain(&at, rc, log, d);
+		char what[256];
+		snprintf(what, sizeof(what), "load the program for %s", probe->text);
+		rc = rc == -EPERM && (!log || !*log) ? bpfsys_explain_permission(l->root, what, d)
+						     : refusal_explain(&at, rc, log, d);
 	}
 	free(b.insns);
 	return rc < 0 ? rc : remember(l, probe, kind, rc);

@@ -50,14 +50,12 @@ static struct value lower_low(struct lower *l, u32 helper)
 
 static struct value lower_pid(struct lower *l, struct node *n)
 {
-	(void)n;
-	return lower_high(l, HELPER_PID_TGID);
+	return value_of(lower_task_number(l, false, n->number != 0));
 }
 
 static struct value lower_tid(struct lower *l, struct node *n)
 {
-	(void)n;
-	return lower_low(l, HELPER_PID_TGID);
+	return value_of(lower_task_number(l, true, n->number != 0));
 }
 
 static struct value lower_uid(struct lower *l, struct node *n)
@@ -257,13 +255,14 @@ static const struct program_type *check_leader_comm(struct checker *c, struct no
 	return check_chain(c, n, members, 2);
 }
 
-/* pid(init): as the first namespace numbers it, which is what pid is anyway. */
+/* pid is of the namespace that the run is in, as pid(curr_ns); pid(init) is the kernel's own number. */
 static const struct program_type *check_pid(struct checker *c, struct node *n)
 {
-	if (!n->nr || (n->list->kind == NODE_IDENT && !strcmp(n->list->text, "init")))
+	const char *space = n->nr && n->list->kind == NODE_IDENT ? n->list->text : NULL;
+	n->number = space && !strcmp(space, "init");
+	if (!n->nr || n->number || (space && !strcmp(space, "curr_ns")))
 		return &type_u32;
-	check_fail(c, n->list, -ENOTSUP,
-		   "%s() knows the numbers of the first namespace only: %s(init)", n->text, n->text);
+	check_fail(c, n->list, -EINVAL, "the namespaces of %s() are curr_ns and init", n->text);
 	return NULL;
 }
 

@@ -212,21 +212,13 @@ static const struct program_type *check_symbol(struct checker *c, struct node *n
 	return type_plain(c->arena, user ? PROGRAM_USYM : PROGRAM_KSYM, user ? 16 : 8);
 }
 
-static int tgid(struct lower *l)
-{
-	int r = ir_reg(l->ir);
-	ir_call(l->ir, r, HELPER_PID_TGID, 0, NULL);
-	ir_alu_imm(l->ir, BPF_RSH, r, 32);
-	return r;
-}
-
 static struct value lower_symbol(struct lower *l, struct node *n)
 {
 	struct place to = lower_dest(l, n->type, NULL);
 	int r = lower_reg(l, n->list);
 	ir_store(l->ir, to.base, to.off, r, 8);
 	if (n->type->kind == PROGRAM_USYM) {
-		ir_store(l->ir, to.base, to.off + 8, tgid(l), 4);
+		ir_store(l->ir, to.base, to.off + 8, lower_task_number(l, false, false), 4);
 		ir_store_imm(l->ir, to.base, to.off + 12, (s32)l->point, 4);
 	}
 	return place_value(to);
@@ -305,7 +297,7 @@ static struct value lower_stack(struct lower *l, struct node *n)
 	/* The map's value is as large as the deepest stack of the script; so are all buffers. */
 	struct place ips = lower_temp(l, 127 * 8);
 	int bytes = ir_reg(l->ir), none = ir_label(l->ir),
-	    pid = user ? tgid(l) : 0;
+	    pid = user ? lower_task_number(l, false, false) : 0;
 	lower_zero(l, to, 16);
 	if (user)
 		ir_store(l->ir, to.base, to.off + 12, pid, 4);

@@ -74,6 +74,8 @@ struct lang_input {
 	struct btf *btf; /* the kernel's types; NULL: none */
 	const char *machine; /* of the code: "x86_64", "aarch64"; NULL: where it runs */
 	u64 time_ns; /* for tests: 0 */
+	u64 pid_ns_dev,
+		pid_ns_ino; /* the PID namespace whose numbers pid and tid are; 0: the first */
 	bool stap; /* the script is in the language of SystemTap */
 	bool allow_unsafe;
 	bool report_errors; /* memory that cannot be read is reported where it happens: -k */

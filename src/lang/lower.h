@@ -226,6 +226,7 @@ enum lower_helper {
 	HELPER_READ_KERNEL_STR = 115,
 	HELPER_SIGNAL_THREAD = 117,
 	HELPER_JIFFIES = 118,
+	HELPER_NS_PID_TGID = 120,
 	HELPER_KTIME_BOOT = 125,
 	HELPER_RING_RESERVE = 131,
 	HELPER_RING_SUBMIT = 132,
@@ -242,6 +243,8 @@ enum lower_helper {
 u8 lower_plain_op(u8 assign);
 
 /* lower_mem.c */
+/* Number of the current process, or thread: of the run's own PID namespace, or (first) as the kernel itself has it. */
+int lower_task_number(struct lower *l, bool thread, bool first);
 u32 lower_facts(struct lower *l);
 u32 lower_scratch_map(struct lower *l);
 u32 lower_stacks(struct lower *l, u32 limit);

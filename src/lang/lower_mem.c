@@ -198,6 +198,33 @@ int lower_read(struct lower *l, int address, s32 off, const struct program_type 
 	return r;
 }
 
+int lower_task_number(struct lower *l, bool thread, bool first)
+{
+	struct ir *ir = l->ir;
+	int r = ir_reg(ir);
+	if (first || !l->in->pid_ns_ino) {
+		ir_call(ir, r, HELPER_PID_TGID, 0, NULL);
+		if (thread)
+			lower_fit(l, r, &type_u32);
+		else
+			ir_alu_imm(ir, BPF_RSH, r, 32);
+		return r;
+	}
+	/* Fails for tasks that are not in the namespace: then both are 0. */
+	enum { THREAD = 0, PROCESS = 4 };
+	u32 stack = l->stack_used;
+	struct place to = lower_temp(l, 8);
+	int dev = ir_reg(ir), ino = ir_reg(ir);
+	ir_imm(ir, dev, (s64)l->in->pid_ns_dev);
+	ir_imm(ir, ino, (s64)l->in->pid_ns_ino);
+	ir_store_imm(ir, to.base, to.off, 0, 8);
+	ir_call(ir, IR_NONE, HELPER_NS_PID_TGID, 4,
+		(struct ir_arg[]){ ir_arg_reg(dev), ir_arg_reg(ino), arg_place(to), ir_arg_imm(8) });
+	ir_load(ir, r, to.base, to.off + (thread ? THREAD : PROCESS), 4);
+	l->stack_used = stack;
+	return r;
+}
+
 static u32 own_map(struct lower *l, u32 *number, struct program_map m)
 {
 	if (*number != UINT32_MAX)

@@ -5,6 +5,7 @@
 #include "event/probe_elf.h"
 #include "image/usdt_notes.h"
 #include "kern/kallsyms.h"
+#include "kern/pid_ns.h"
 #include "session/program_lines.h"
 #include "sym/kallsyms.h"
 #include "wire/format.h"
@@ -303,6 +304,13 @@ int program_compile(struct program_compile *c, struct lang_input *in, struct pro
 	in->ctx = c;
 	in->end_here = true;
 	in->callbacks = true; /* the loader makes the types that callbacks need */
+	struct sysroot root;
+	if (!sysroot_open(&root, NULL)) {
+		struct pid_ns ns = pid_ns_own(&root);
+		in->pid_ns_dev = ns.dev;
+		in->pid_ns_ino = ns.ino;
+		sysroot_close(&root);
+	}
 	if (strstr(in->text, "BPFTRACE_HAVE_BTF"))
 		(void)!read_types(c);
 	in->btf = c->has_btf ? &c->btf : NULL;

@@ -307,6 +307,7 @@ static const struct {
 	{ "begin { @t = tseries(5, 1s, 3); @q = quantile(5, 50); @x = 1 }", 1 },
 	{ "begin { @x = sizeof(uint32) + sizeof(int8) }", 5 },
 	{ "begin { @x = pid == tid }", 1 },
+	{ "begin { @x = pid(init) == pid(curr_ns) }", 1 },
 	{ "begin { @x = nsecs > 1000 && elapsed > 0 }", 1 },
 	{ "begin { $p = (uint64)1; @x = str(8) == \"\" }", 1 },
 	{ "begin { @x = *(uint64 *)8 }", 0 },
