@@ -23,7 +23,7 @@ static bool is_noise(const char *line, size_t len)
 		"processed ",	"verification time ", "stack depth ", "; ",
 		"from ",	"last_idx ",	      "regs=",	      "parent ",
 		"mark_precise", "peak_states",	      "max_states",   "func#",
-		"arg#"
+		"arg#",		"cur state:",	      "old state:"
 	};
 	if (!len)
 		return true;
@@ -71,8 +71,10 @@ static const struct {
 	  "'sonde doctor' shows what this kernel has" },
 	{ "program of this type cannot use helper",
 	  "a function used there is not available in probes of this kind", NULL },
-	{ "infinite loop detected", "the verifier cannot see that a loop ends", NULL },
-	{ "back-edge from insn", "the verifier cannot see that a loop ends", NULL },
+	{ "infinite loop detected", "the verifier cannot see that a loop ends",
+	  "count its rounds: while ($i++ < 1000 && ...)" },
+	{ "back-edge from insn", "the verifier cannot see that a loop ends",
+	  "count its rounds: while ($i++ < 1000 && ...)" },
 	{ "is not a function", "there is no such function in the kernel's types", NULL },
 	{ "attach_btf_id", "this function cannot be traced by fentry or fexit", NULL },
 	{ "invalid bpf_context access", "this field is not available in the probe", NULL },

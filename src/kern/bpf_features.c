@@ -226,8 +226,11 @@ int bpfsys_explain_permission(const struct sysroot *r, const char *what, struct 
 			   lockdown_word(level));
 		return -EPERM;
 	}
-	if (has_bpf && has_perfmon)
-		return diag_error(d, -EPERM, "cannot %s: the kernel refuses it", what);
+	if (has_bpf && has_perfmon) {
+		diag_error(d, -EPERM, "cannot %s: the kernel refuses it", what);
+		diag_hint(d, "'sonde doctor' shows which kinds of probes are permitted here");
+		return -EPERM;
+	}
 	const char *lacks = has_bpf	  ? "CAP_PERFMON"
 			    : has_perfmon ? "CAP_BPF"
 					  : "CAP_BPF and CAP_PERFMON";

@@ -382,6 +382,11 @@ static void refusals(void)
 			      "processed 2 insns (limit 1000000) max_states_per_insn 0\n");
 	ok(r.insn == 1 && r.reason_len == 11 && !strncmp(r.reason, "R2 !read_ok", 11),
 	   "the instruction and the reason are found in the verifier's words");
+	r = refusal_parse("4: (55) if r1 != 0x0 goto pc-4\ninfinite loop detected at insn 0\n"
+			  "cur state: R0=1 R10=fp0\nold state: R0=1 R10=fp0\n"
+			  "processed 9 insns (limit 1000000)\n");
+	ok(r.reason && !strncmp(r.reason, "infinite loop detected", 22),
+	   "the reason is found in front of the states that it is about");
 	r = refusal_parse("");
 	ok(r.insn == -1 && !r.reason, "no words, no reason");
 	const u32 spans[] = { UINT32_MAX, 8 };
