@@ -7,7 +7,7 @@
 static const struct builtin_group *const groups[] = {
 	&builtins_task,	  &builtins_probe,  &builtins_aggregate, &builtins_output, &builtins_map,
 	&builtins_text,	  &builtins_search, &builtins_string,	 &builtins_type,   &builtins_series,
-	&builtins_kernel, &builtins_debug,
+	&builtins_kernel, &builtins_debug,  &builtins_path,
 };
 
 const struct builtin_group *builtin_group_at(u32 i)
@@ -27,8 +27,8 @@ const struct builtin *builtin_find(const char *name)
 bool builtin_is_planned(const char *name)
 {
 	static const char *const names[] = {
-		"path",	     "skboutput",     "socket_cookie", "unwatch",    "write_user",
-		"dw_ustack", "kfunc_allowed", "typeinfo",      "assert_str", "config",
+		"skboutput",	 "socket_cookie", "unwatch",	"write_user", "dw_ustack",
+		"kfunc_allowed", "typeinfo",	  "assert_str", "config",
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strcmp(names[i], name))

@@ -46,7 +46,7 @@ const char *builtin_closest(const char *name);
 
 extern const struct builtin_group builtins_task, builtins_aggregate, builtins_output, builtins_text,
 	builtins_probe, builtins_map, builtins_search, builtins_string, builtins_type,
-	builtins_series, builtins_kernel, builtins_debug;
+	builtins_series, builtins_kernel, builtins_debug, builtins_path;
 
 /* The numbers in a print of a map, which are the first fields of its record: top, div. */
 void output_print_numbers(const struct checker *c, const struct node *n, s64 *ret);

@@ -28,6 +28,8 @@ const struct program_type *check_kernel_result(struct checker *c, const struct n
 /* Of sizeof and offsetof: spec, or a. */
 const struct program_type *check_type_or_value(struct checker *c, struct node *n);
 const struct program_type *check_offsetof(struct checker *c, struct node *n);
+/* Where "a.b" is in a type of the kernel ("struct dentry"), in bytes. */
+bool check_member_offset(struct checker *c, const char *type, const char *path, s64 *ret);
 /* A constant: an enumerator of the kernel's types. */
 const struct program_type *check_name(struct checker *c, struct node *n);
 /* A block that a macro became: the value of its last expression. */

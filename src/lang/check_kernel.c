@@ -436,37 +436,63 @@ const struct program_type *check_kernel_result(struct checker *c, const struct n
 	return t;
 }
 
+/* Adds where the member is; its type goes on in either *t or *id. */
+static bool add_offset(struct checker *c, const struct program_type **t, u32 *id, const char *name,
+		       s64 *offset)
+{
+	struct btf_part p;
+	if (*t && (*t)->btf_id) {
+		*id = (*t)->btf_id;
+		*t = NULL;
+	}
+	if (!*t) {
+		if (!*id || btf_find_member(c->in->btf, *id, name, &p) || p.bits)
+			return false;
+		*offset += (s64)(p.bit_offset / 8);
+		*id = p.type;
+		return true;
+	}
+	const struct program_field *f =
+		(*t)->kind == PROGRAM_RECORD ? type_find_field(*t, name) : NULL;
+	if (!f || f->bit_size)
+		return false;
+	*offset += f->offset;
+	*t = f->type;
+	return true;
+}
+
+/* NULL, or the member of the path that has no offset, in name. */
+static const char *find_offset(struct checker *c, const struct program_type *t, const char *path,
+			       char *name, size_t size, s64 *ret)
+{
+	s64 offset = 0;
+	u32 id = 0;
+	while (*path) {
+		size_t len = strcspn(path, ".");
+		snprintf(name, size, "%.*s", (int)min(len, size - 1), path);
+		if (!add_offset(c, &t, &id, name, &offset))
+			return name;
+		path += len + (path[len] == '.');
+	}
+	*ret = offset;
+	return NULL;
+}
+
+bool check_member_offset(struct checker *c, const char *type, const char *path, s64 *ret)
+{
+	const struct program_type *t = check_struct(c, type);
+	char name[128];
+	return t && t->btf_id && !find_offset(c, t, path, name, sizeof(name), ret);
+}
+
 const struct program_type *check_offsetof(struct checker *c, struct node *n)
 {
 	const struct program_type *t = check_type_or_value(c, n);
-	struct btf_part p;
-	u64 bits = 0;
-	if (!t)
-		return NULL;
-	if (t->kind == PROGRAM_RECORD && !t->btf_id) {
-		const struct program_field *f = type_find_field(t, n->text);
-		if (!f || f->bit_size) {
-			check_fail(c, n, -EINVAL, "no member '%s' that has an offset", n->text);
-			return NULL;
-		}
-		n->number = f->offset;
-		return &type_u64;
-	}
-	u32 id = t->kind == PROGRAM_RECORD ? t->btf_id : 0;
-	for (const char *at = n->text; *at;) {
-		char name[128];
-		size_t len = strcspn(at, ".");
-		snprintf(name, sizeof(name), "%.*s", (int)min(len, sizeof(name) - 1), at);
-		if (!id || btf_find_member(c->in->btf, id, name, &p) || p.bits) {
-			check_fail(c, n, -EINVAL, "no member '%s' that has an offset", name);
-			return NULL;
-		}
-		bits += p.bit_offset;
-		id = p.type;
-		at += len + (at[len] == '.');
-	}
-	n->number = (s64)(bits / 8);
-	return &type_u64;
+	char name[128];
+	const char *bad = t ? find_offset(c, t, n->text, name, sizeof(name), &n->number) : NULL;
+	if (bad)
+		check_fail(c, n, -EINVAL, "no member '%s' that has an offset", bad);
+	return t && !bad ? &type_u64 : NULL;
 }
 
 /* What headers #define, which BTF does not know: of the headers that scripts include. */
