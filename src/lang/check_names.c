@@ -255,6 +255,34 @@ static const struct program_type *named_struct(struct checker *c, const char *te
 	return check_struct(c, name);
 }
 
+/*
+ * Arguments of system calls: formats have them as whole registers, whose upper half may hold anything. What the call is about is the part
+ * that its type names.
+ */
+static const struct program_type *narrow_type(const char *text)
+{
+	static const struct {
+		const char *name;
+		u8 size;
+		bool is_signed;
+	} types[] = {
+		{ "int", 4, true },	 { "unsigned int", 4, false }, { "unsigned", 4, false },
+		{ "u32", 4, false },	 { "__u32", 4, false },	       { "__s32", 4, true },
+		{ "pid_t", 4, true },	 { "uid_t", 4, false },	       { "gid_t", 4, false },
+		{ "umode_t", 2, false }, { "clockid_t", 4, true },     { "timer_t", 4, true },
+		{ "mqd_t", 4, true },	 { "key_t", 4, true },	       { "key_serial_t", 4, true },
+		{ "rwf_t", 4, true },	 { "qid_t", 4, true },
+	};
+	if (!strncmp(text, "const ", 6))
+		text += 6;
+	if (!strncmp(text, "enum ", 5))
+		return type_int(4, false);
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (!strcmp(types[i].name, text))
+			return type_int(types[i].size, types[i].is_signed);
+	return NULL;
+}
+
 /* The type of a field of a tracepoint. */
 static const struct program_type *schema_type(struct checker *c, const struct schema_field *f,
 					      struct program_field *to)
@@ -288,7 +316,8 @@ static const struct program_type *schema_type(struct checker *c, const struct sc
 	if (f->size == 8 && f->type && strchr(f->type, '*'))
 		return type_pointer(c->arena,
 				    strstr(f->type, "char") ? type_int(1, true) : &type_void);
-	return type_int(f->size, is_signed);
+	const struct program_type *narrow = f->size == 8 && f->type ? narrow_type(f->type) : NULL;
+	return narrow ? narrow : type_int(f->size, is_signed);
 }
 
 static const struct program_type *schema_record(struct checker *c, const struct schema *s)

@@ -101,6 +101,9 @@ run -e "tracepoint:syscalls:sys_enter_getppid /comm == \"$(basename "$SONDE")\"/
 	-c "$SONDE stat -x, -e syscalls:sys_enter_getppid -- $SONDE workload syscalls 100" >out.txt 2>err.txt
 is "$(grep -c '^@: 100$' out.txt),$(grep -o '^[0-9]*,,syscalls:sys_enter_getppid' err.txt)" "1,100,,syscalls:sys_enter_getppid" \
 	"a script at a tracepoint leaves the event to others"
+# A descriptor is an int, though its register has 64 bits: AT_FDCWD is -100, however the program set it.
+run -e 'tracepoint:syscalls:sys_enter_openat /pid == cpid/ { @[args.dfd] = count(); @size = sizeof(args.dfd); }' -c "cat /dev/null" >out.txt 2>err.txt
+like "$(cat out.txt)" '^@\[-100\]: [1-9]' "arguments of system calls have the size of their type" || diag "$(cat out.txt err.txt)"
 run -e 'tracepoint:syscalls:sys_enter_* { @[probe] = count(); }' -c /bin/true >out.txt 2>err.txt
 like "$(cat out.txt)" '^@\[tracepoint:syscalls:sys_enter_execve\]: [1-9]' "all system calls, by name"
 like "$(run -e 'interval:ms:10 { @++; if (@ >= 3) { exit(); } }')" '^@: ([3-9]|[1-9][0-9]+)$' "a clock"
