@@ -250,6 +250,8 @@ static void add_frame(struct naming *n, const struct program_type *t, u32 pid, u
 		strbuf_printf(to, "%llx", (unsigned long long)ip);
 	else if (kernel)
 		naming_kernel(n, ip, NAMING_OFFSET, to);
+	else if (t->stack_mode == NAMING_STACK_BUILD_ID)
+		naming_user_build_id(n, pid, ip, to);
 	else
 		naming_user(n, pid, ip, NAMING_OFFSET, to);
 	if (t->stack_mode == NAMING_STACK_PERF && !kernel)

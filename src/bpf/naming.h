@@ -32,7 +32,12 @@ void naming_cgroup(struct naming *n, u64 id, struct strbuf *to);
 /* The map (of role STACKS) that has the addresses of stacks. */
 void naming_set_stacks(struct naming *n, int map_fd, u32 value_size);
 /* program_type.stack_mode */
-enum naming_stack_mode { NAMING_STACK_BPFTRACE, NAMING_STACK_PERF, NAMING_STACK_RAW };
+enum naming_stack_mode {
+	NAMING_STACK_BPFTRACE,
+	NAMING_STACK_PERF,
+	NAMING_STACK_RAW,
+	NAMING_STACK_BUILD_ID, /* of user stacks: the file's build ID, and where in it */
+};
 /* A line for each frame, the first after a newline: as bpftrace prints them. */
 void naming_stack(struct naming *n, const struct program_type *t, const void *data, u32 indent,
 		  struct strbuf *to);

@@ -80,5 +80,7 @@ void naming_add(const char *name, size_t len, u64 offset, enum naming_style styl
 		struct strbuf *to);
 void naming_user_init(struct naming *n);
 void naming_user_done(struct naming *n);
+/* "BUILDID 0xOFFSET" in the file, or the address where there is no build ID. */
+void naming_user_build_id(struct naming *n, u32 pid, u64 address, struct strbuf *to);
 /* " (libc.so.6)": of perf's style. */
 void naming_user_module(struct naming *n, u32 pid, u64 address, struct strbuf *to);

@@ -6,6 +6,7 @@
 #include "base/foreign.h"
 #include "base/guard.h"
 #include "bpf/naming_impl.h"
+#include "image/buildid.h"
 #include "sym/perfmap.h"
 
 #include <errno.h>
@@ -370,6 +371,21 @@ void naming_user(struct naming *n, u32 pid, u64 address, enum naming_style style
 {
 	if (!n || !add_user(n, pid, address, style, to))
 		strbuf_printf(to, "0x%llx", (unsigned long long)address);
+}
+
+void naming_user_build_id(struct naming *n, u32 pid, u64 address, struct strbuf *to)
+{
+	struct naming_map *m = map_of(n, pid, address);
+	struct naming_image *image = m ? image_of(n, pid, m) : NULL;
+	struct buildid id;
+	char text[BUILDID_TEXT];
+	if (!image || buildid_of_image(&image->dso.image, &id)) {
+		strbuf_printf(to, "0x%llx", (unsigned long long)address);
+		return;
+	}
+	buildid_text(&id, text);
+	strbuf_printf(to, "%s 0x%llx", text,
+		      (unsigned long long)(address - m->start + m->file_offset));
 }
 
 void naming_user_module(struct naming *n, u32 pid, u64 address, struct strbuf *to)

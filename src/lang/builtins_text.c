@@ -239,6 +239,10 @@ static const struct program_type *check_stack(struct checker *c, struct node *n)
 		for (u32 i = 0; i < ARRAY_SIZE(modes); i++)
 			if (!strcmp(modes[i], a->text))
 				t->stack_mode = i;
+		if (t->kind == PROGRAM_KSTACK && !strcmp(a->text, "build_id")) {
+			check_fail(c, a, -EINVAL, "only a ustack has build IDs");
+			return NULL;
+		}
 		a = a->next;
 	}
 	if (a && (!check_constant(c, a, &limit) || limit < 1 || limit > 127)) {

@@ -34,6 +34,23 @@ n=$(sed -n 's/^@n: //p' out.txt)
 [ "${n:-0}" -ge 3 ] && [ "$(grep -c '^    workload_run+0$' out.txt)" -ge 3 ] && ! grep -q '^    0x' out.txt
 ok $? "so have those of processes that began and ended meanwhile" || sed 's/^/# /' out.txt err.txt
 
+# a stack to be named elsewhere: build ID and place in the file
+run -e "uprobe:$SONDE:workload_run { print(ustack(build_id, 1)); }" -c "$SONDE workload usdt 1" >out.txt 2>err.txt
+id=$(readelf -n "$SONDE" 2>/dev/null | sed -n 's/.*Build ID: //p')
+where=$(readelf -sW "$SONDE" 2>/dev/null | awk '$8 == "workload_run" { print "0x" $2; exit }')
+if [ -z "$id" ] || [ -z "$where" ]; then
+	skip "ustack(build_id)" "readelf does not tell"
+else
+	# From the address that the linker gave to where it is in the file.
+	off=
+	while read -r kind o v _ s _; do
+		if [ "$kind" = LOAD ] && ((where >= v && where < v + s)); then off=$(printf '0x%x' $((where - v + o))); fi
+	done < <(readelf -lW "$SONDE")
+	is "$(sed 's/^ *//' out.txt | grep .)" "$id $off" "ustack(build_id): the build ID, and where in the file" || sed 's/^/# /' err.txt
+fi
+exits 1 "build IDs of a kernel stack" "$SONDE" run -q -e 'begin { print(kstack(build_id)); }'
+like "$err" "only a ustack has build IDs" "are refused"
+
 # code that the process made itself
 "$SONDE" workload jit 60 &
 pid=$!
