@@ -3,6 +3,7 @@
 #include "kern/bpf_sys.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 /* An array's only entry: a word for each probe or map, on each CPU where it is per CPU. */
 static int read_words(const struct loaded *l, int map, u64 *words, u32 nr)
@@ -39,9 +40,10 @@ static int report_drops(const struct loaded *l, struct account *a, struct diag *
 		diag_warn(d, "%s: %llu records lost: the ring buffer was full",
 			  p->probes.at[i].text, (unsigned long long)drops[i]);
 	}
-	if (a->ring_drops)
+	int ring = program_map_of(p, PROGRAM_MAP_RING);
+	if (a->ring_drops && ring >= 0)
 		diag_hint(d, "print less, or make it larger: config = { perf_rb_pages = %u }",
-			  max(p->config.ring_pages, 64u) * 4);
+			  program_map_entries(p, (u32)ring) / (u32)sysconf(_SC_PAGESIZE) * 4);
 	return rc;
 }
 

@@ -53,7 +53,7 @@ static u32 possible_cpus(const struct sysroot *r)
 
 u32 program_map_entries(const struct program *p, u32 i)
 {
-	enum { RING_BYTES = 1 << 20, CONTROL_BYTES = 1 << 16, LARGEST = 1 << 30 };
+	enum { RING_BYTES = 4 << 20, CONTROL_BYTES = 1 << 16, LARGEST = 1 << 30 };
 	const struct program_map *m = &p->maps.at[i];
 	if (m->max_entries || m->type != BPF_MAP_TYPE_RINGBUF)
 		return m->max_entries;

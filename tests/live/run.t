@@ -213,6 +213,7 @@ wait_until flood
 ok $? "with -v it is told during the run, too" || tail -5 err.txt | sed 's/^/# /'
 kill -INT $pid
 wait $pid
+like "$(cat err.txt)" 'perf_rb_pages = 4 ' "and the hint is about a larger buffer than the one that was full"
 
 # CAP_BPF and CAP_PERFMON are enough, with files that only root reads; without them it is said what is missing
 as_user() {
