@@ -458,7 +458,7 @@ static struct value lower_join(struct lower *l, struct node *n)
 }
 
 static const struct builtin rows[] = {
-	{ "printf", 1, BUILTIN_ANY, 0, check_printf, lower_formatted, NULL, "prints by a format",
+	{ "printf", 1, BUILTIN_ANY, 0, check_printf, lower_formatted, NULL, "prints formatted text",
 	  printf_action, .form = "(FORMAT, VALUE...)" },
 	{ "errorf", 1, BUILTIN_ANY, 0, check_printf, lower_formatted, NULL, "prints an error",
 	  errorf_action, .form = "(FORMAT, VALUE...)" },

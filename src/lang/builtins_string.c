@@ -208,4 +208,4 @@ static const struct builtin rows[] = {
 	  "setting max_strlen", .form = "()" },
 };
 
-const struct builtin_group builtins_string = { rows, ARRAY_SIZE(rows), "Strings, further" };
+const struct builtin_group builtins_string = { rows, ARRAY_SIZE(rows), "More on strings" };

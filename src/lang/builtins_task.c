@@ -272,8 +272,8 @@ static struct value lower_chain(struct lower *l, struct node *n)
 }
 
 static const struct builtin rows[] = {
-	{ "pid", 0, 1, BUILTIN_VALUE, check_pid, lower_pid, NULL, "process ID",
-	  .form = "[(NAMESPACE)]" },
+	{ "pid", 0, 1, BUILTIN_VALUE, check_pid, lower_pid, NULL,
+	  "process ID; NAMESPACE is curr_ns or init", .form = "[(NAMESPACE)]" },
 	{ "tid", 0, 1, BUILTIN_VALUE, check_pid, lower_tid, NULL, "thread ID",
 	  .form = "[(NAMESPACE)]" },
 	{ "uid", 0, 0, BUILTIN_VALUE, check_u32, lower_uid, NULL, "user ID" },
@@ -281,7 +281,7 @@ static const struct builtin rows[] = {
 	{ "comm", 0, 0, BUILTIN_VALUE, check_comm, lower_comm, NULL, "name of the thread" },
 	{ "username", 0, 0, BUILTIN_VALUE, check_username, lower_username, NULL, "name of the user" },
 	{ "nsecs", 0, 1, BUILTIN_VALUE, check_nsecs, lower_nsecs, NULL,
-	  "nanoseconds since boot, or of another clock", .form = "[(CLOCK)]" },
+	  "nanoseconds since boot, or of the clock monotonic, tai or sw_tai", .form = "[(CLOCK)]" },
 	{ "elapsed", 0, 0, BUILTIN_VALUE, check_u64, lower_elapsed, NULL,
 	  "nanoseconds since the script started" },
 	{ "cpid", 0, 0, BUILTIN_VALUE, check_u64, lower_cpid, NULL,
