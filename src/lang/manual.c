@@ -9,7 +9,7 @@
 
 /* ---- the prose: a line that begins with a blank is an example, "  SCRIPT\tWHAT" ---- */
 
-static const struct section {
+static const struct manual_section {
 	const char *title;
 	const char *lines[12];
 } sections[] = {
@@ -93,7 +93,7 @@ static void put_example(const char *text, struct strbuf *to)
 	strbuf_done(&line);
 }
 
-static void put_section(const struct section *s, struct strbuf *to)
+static void put_section(const struct manual_section *s, struct strbuf *to)
 {
 	strbuf_printf(to, ".SH %s\n", s->title);
 	for (size_t i = 0; i < ARRAY_SIZE(s->lines) && s->lines[i]; i++) {
