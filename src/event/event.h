@@ -116,11 +116,19 @@ struct event_list {
 	u32 nr_merges;
 };
 
+/* Whose events those without the letters G and H are. */
+enum event_side {
+	EVENT_HOST,
+	EVENT_GUEST,
+	EVENT_BOTH,
+};
+
 struct event_env {
 	struct pmu_set pmus;
 	struct tracing tracing;
 	const char *root; /* borrowed */
 	const struct event_probe_ops *probes; /* NULL: nobody defines any; borrowed */
+	enum event_side side;
 	s32 pid; /* a bare file name is first looked up among its mappings; 0: no process */
 };
 

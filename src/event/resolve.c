@@ -71,7 +71,8 @@ struct event_desc *resolve_push(struct event_resolver *r, const struct event_spe
 		return NULL;
 	desc->kind = kind;
 	desc->attr.size = sizeof(desc->attr);
-	desc->attr.exclude_guest = 1;
+	desc->attr.exclude_guest = r->env->side == EVENT_HOST;
+	desc->attr.exclude_host = r->env->side == EVENT_GUEST;
 	desc->scale = 1;
 	desc->nr_members = 1;
 	desc->leader = (u32)(desc - r->list->events.at);
@@ -402,7 +403,9 @@ int resolve_vendor_name(struct event_resolver *r, const struct event_spec *e, co
 	struct event_desc *desc = resolve_push(r, e, EVENT_KIND_PFM);
 	if (!desc)
 		return -ENOMEM;
-	attr.exclude_guest = !attr.exclude_host;
+	if (r->env->side == EVENT_GUEST)
+		attr.exclude_host = 1;
+	attr.exclude_guest = r->env->side == EVENT_HOST && !attr.exclude_host;
 	desc->attr = attr;
 	desc->attr.size = sizeof(desc->attr);
 	desc->terms.has_period = attr.sample_period && !attr.freq;
@@ -424,9 +427,10 @@ int resolve_vendor_name(struct event_resolver *r, const struct event_spec *e, co
 /*
  * u, k, h: what is named is counted, the rest is not. A group's letters add to a member's own. G, H likewise for guest
  * and host. Without G or H, perf 6.1's rule: guests are left out of an event without letters and of one with u or p, and
- * counted by one whose own letters are others (cycles:k).
+ * counted by one whose own letters are others (cycles:k). Where guests are wanted as well, only
+ * p leaves them out; where nothing else is wanted, letters do not change that (perf 6.1 forgets it, and records the host).
  */
-static void apply_mods(struct event_desc *desc, const struct event_mods *own,
+static void apply_mods(struct event_desc *desc, enum event_side side, const struct event_mods *own,
 		       const struct event_mods *group)
 {
 	u32 bits = own->bits | group->bits;
@@ -445,8 +449,8 @@ static void apply_mods(struct event_desc *desc, const struct event_mods *own,
 	if (worlds) {
 		a->exclude_guest = !(worlds & EVENT_MOD_GUEST);
 		a->exclude_host = !(worlds & EVENT_MOD_HOST);
-	} else if (own->span.len) {
-		a->exclude_guest = (bits & EVENT_MOD_USER) || precise;
+	} else if (own->span.len && side != EVENT_GUEST) {
+		a->exclude_guest = (side == EVENT_HOST && bits & EVENT_MOD_USER) || precise;
 	}
 	if (bits & EVENT_MOD_NO_IDLE)
 		a->exclude_idle = 1;
@@ -574,7 +578,7 @@ static int resolve_one(struct event_resolver *r, const struct event_spec *e)
 		err = resolve_check_use(r, e, r->list->events.at[i].kind);
 		if (err < 0)
 			return err;
-		apply_mods(&r->list->events.at[i], &e->mods, group);
+		apply_mods(&r->list->events.at[i], r->env->side, &e->mods, group);
 	}
 	return 0;
 }

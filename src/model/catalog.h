@@ -28,12 +28,19 @@ struct image_info {
 	const char *name; /* what a person sees in a column: last path component, or "[kernel.kallsyms]" */
 	u8 build_id[BUILD_ID_MAX];
 	u8 build_id_size;
-	u32 pid; /* IMAGE_KIND_ANON: whose map file to look in */
+	u32 pid; /* IMAGE_KIND_ANON: whose map file to look in; of a guest: its process, 0: of any guest */
+	u32 guest; /* IMAGE_KIND_KERNEL, _MODULE of a virtual machine: the first image of the same one; 0: this host's */
 	const char *made_map; /* IMAGE_KIND_ANON: the map file as the recording has it; NULL: it has none */
 	size_t made_map_size;
 	u64 start, end; /* IMAGE_KIND_KERNEL, _MODULE, _BPF: address range; end 0: open */
 	u64 reloc; /* IMAGE_KIND_KERNEL: address that the reference symbol (_text, _stext) had when recorded */
 };
+
+/* The kernel of this host, not of a guest. */
+static inline bool image_is_kernel(const struct image_info *i)
+{
+	return i->kind == IMAGE_KIND_KERNEL && !i->guest;
+}
 
 /* Whether perf shows its path where it shows paths; others go by their names: "[kernel.kallsyms]", "[vdso]". */
 static inline bool image_has_path(const struct image_info *i)

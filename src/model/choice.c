@@ -47,6 +47,8 @@ bool sample_chosen(const struct sample_choice *c, const struct catalog *cat, con
 	if (!in_time(c, s->time_ns) || !among(c->cpus, c->nr_cpus, s->cpu) ||
 	    !among(c->pids, c->nr_pids, s->pid) || !among(c->tids, c->nr_tids, s->tid))
 		return false;
+	if (mode_is_guest(s->mode) ? c->no_guest : c->no_host)
+		return false;
 	char own[COMM_TEXT];
 	const char *comm = c->nr_comms ? comm_text(cat, s->comm, own) : NULL;
 	for (size_t i = 0; i < c->nr_comms; i++)

@@ -16,11 +16,13 @@ struct sample_choice {
 	const s32 *pids, *tids, *cpus;
 	const char *const *comms;
 	size_t nr_ranges, nr_pids, nr_tids, nr_cpus, nr_comms;
+	bool no_host, no_guest; /* not those of the host; not those of virtual machines */
 };
 
 static inline bool sample_choice_empty(const struct sample_choice *c)
 {
-	return !c->nr_ranges && !c->nr_pids && !c->nr_tids && !c->nr_cpus && !c->nr_comms;
+	return !c->nr_ranges && !c->nr_pids && !c->nr_tids && !c->nr_cpus && !c->nr_comms &&
+	       !c->no_host && !c->no_guest;
 }
 
 bool sample_chosen(const struct sample_choice *c, const struct catalog *cat, const struct sample *s);

@@ -23,6 +23,11 @@ enum frame_mode {
 	FRAME_MARK, /* not code: offset is an enum frame_mark */
 };
 
+static inline bool mode_is_guest(unsigned mode)
+{
+	return mode == FRAME_GUEST_KERNEL || mode == FRAME_GUEST_USER;
+}
+
 /* "kernel", "user", "hypervisor", "guest-kernel", "guest-user"; NULL: neither is known, or it is a mark. */
 const char *frame_mode_word(unsigned mode);
 

@@ -100,7 +100,7 @@ static int open_kept(struct annotate_code *c, const struct image_info *info,
 {
 	const struct image_info *kernel = NULL;
 	vec_for_each (&c->kernel->src->catalog.images, i)
-		kernel = !kernel && i->kind == IMAGE_KIND_KERNEL ? i : kernel;
+		kernel = !kernel && image_is_kernel(i) ? i : kernel;
 	if (!kernel || !c->cfg->buildid_dir)
 		return -ENOENT;
 	struct buildid id = buildid_make(kernel->build_id, kernel->build_id_size);
@@ -112,6 +112,8 @@ static int open_code(struct annotate_code *c, const struct image_info *info,
 		     const struct name_func *f)
 {
 	bool kernel = info->kind == IMAGE_KIND_KERNEL || info->kind == IMAGE_KIND_MODULE;
+	if (info->guest)
+		return -ENOENT;
 	if (kernel && !c->cfg->vmlinux && !open_recorded(c, info, f))
 		return 0;
 	int err = code_open(&c->code, c->cfg, info, f);

@@ -253,7 +253,9 @@ int choose_read(struct choose *c, const struct choose_opts *o, const struct sour
 					 .tids = c->tids.at.at,
 					 .nr_tids = c->tids.at.nr,
 					 .comms = c->comms.at.at,
-					 .nr_comms = c->comms.at.nr };
+					 .nr_comms = c->comms.at.nr,
+					 .no_host = o->no_host,
+					 .no_guest = o->no_guest };
 	return 0;
 }
 

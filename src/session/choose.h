@@ -12,6 +12,8 @@ struct choose_opts {
 	const char *comms;
 	const char *pids;
 	const char *tids;
+	bool no_host, no_guest; /* of virtual machines and their host */
+	bool sides_given; /* both were chosen by the command */
 };
 
 /* Of report and script. */

@@ -59,6 +59,8 @@ static u32 kernel_image(const struct catalog *c, u64 addr)
 	u32 kernel = IMAGE_NONE;
 	for (u32 i = 0; i < c->images.nr; i++) {
 		const struct image_info *m = &c->images.at[i];
+		if (m->guest)
+			continue;
 		if (m->kind == IMAGE_KIND_KERNEL)
 			kernel = i;
 		else if (m->kind == IMAGE_KIND_MODULE && addr >= m->start && addr < m->end)

@@ -38,7 +38,7 @@ static void find_sections(struct lock_run *r, const struct symbol_opts *o, struc
 static u32 kernel_image(const struct catalog *c)
 {
 	for (u32 i = 0; i < c->images.nr; i++)
-		if (c->images.at[i].kind == IMAGE_KIND_KERNEL)
+		if (image_is_kernel(&c->images.at[i]))
 			return i;
 	return IMAGE_NONE;
 }

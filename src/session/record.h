@@ -12,6 +12,7 @@
 #include "session/symbols.h"
 #include "session/tell.h"
 #include "stream/recorder.h"
+#include "stream/synth.h"
 
 /* Events and filters in the order they were given: a filter belongs to the events before it. */
 struct record_word {
@@ -69,6 +70,8 @@ struct record_opts {
 	void *begin_ctx;
 	s32 *command_pid; /* set before that: the command's process, 0: there is none; may be NULL */
 	const bool *source_enough; /* set when the source has seen enough: its end is a good one, and a command goes on; NULL: it never is */
+	enum event_side side; /* of events without the letters G and H */
+	struct guest_opts guest;
 	bool no_build_ids, no_build_id_cache, all_build_ids;
 	bool kcore;
 	bool ignored;
@@ -154,6 +157,8 @@ int record_on_usr2(void *ctx, u64 signo);
 /* What came over the control channel. */
 int record_obey(void *ctx, enum control_command command);
 
+/* Where the kernels of virtual machines are, from the files that were named. As recorder_opts.guests; ctx: struct record_session. */
+int record_describe_guests(void *ctx, struct synth *s) must_check;
 /* What --off-cpu records beside the events that were asked for. */
 int record_add_scheduler(struct record_session *s) must_check;
 /* Where the whole system is recorded for some processes: it ends with them. */

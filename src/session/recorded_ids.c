@@ -28,7 +28,7 @@ static int take_entry(void *ctx, const char *path, const u8 *id, u32 size, u16 m
 /* What perf calls an image: code in memory without a file goes by the map file that names it. */
 static const char *image_name(const struct image_info *i, char *buf, size_t size)
 {
-	if (i->kind == IMAGE_KIND_KERNEL)
+	if (image_is_kernel(i))
 		return "[kernel.kallsyms]";
 	if (i->kind != IMAGE_KIND_ANON || i->path[0] == '[')
 		return i->path;
@@ -69,7 +69,9 @@ static int give_rest(const struct source *src, const struct entries *table, cons
 		const struct image_info *image = &src->catalog.images.at[k];
 		struct recorded_id r = { .path = image_name(image, buf, sizeof(buf)),
 					 .id = image->build_id,
-					 .size = image->build_id_size };
+					 .size = image->build_id_size,
+					 .by_hits = true,
+					 .guest = image->guest };
 		bool listed = !hit[k] || image->kind == IMAGE_KIND_BPF;
 		for (size_t i = 0; i < table->at.nr && !listed; i++)
 			listed = same_path(r.path, table->at.at[i].path);

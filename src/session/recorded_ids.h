@@ -13,6 +13,8 @@ struct recorded_id {
 	const char *path; /* "[kernel.kallsyms]", "/tmp/perf-1.map" for code without a file */
 	const u8 *id;
 	u32 size; /* 0: not known */
+	bool by_hits; /* not of the table: */
+	bool guest; /* it is a virtual machine's */
 };
 
 /* Those of the table in its order, then others as they appeared. 0, fn's result, or negative errno. */

@@ -132,6 +132,23 @@ static int kernel_text(void *ctx, enum sym_kernel_text what, struct sym_text *re
 	return err;
 }
 
+int guest_text(void *ctx, u32 pid, enum sym_kernel_text what, struct sym_text *ret)
+{
+	const struct guest_opts *o = ctx;
+	const char *file = what == SYM_KALLSYMS	 ? o->kallsyms
+			   : what == SYM_MODULES ? o->modules
+						 : NULL;
+	char path[PATH_MAX];
+	if (what != SYM_KALLSYMS && what != SYM_MODULES)
+		return -ENOENT;
+	int err = pid && o->mount ? str_path(path, sizeof(path), "%s/%u/proc/%s", o->mount, pid,
+					     what == SYM_KALLSYMS ? "kallsyms" : "modules")
+				  : -ENOENT;
+	if (!err)
+		err = map_file(path, ret);
+	return !err ? 0 : file ? map_file(file, ret) : -ENOENT;
+}
+
 static int open_place(void *ctx, s32 pid, const char *path, unsigned n, bool maps,
 		      struct opener *via)
 {
@@ -239,6 +256,9 @@ struct sym_config symbols_config(struct symbols *s, const struct symbol_opts *o)
 		.kernel_text = kernel_text,
 		.kernel_ctx = (void *)o,
 		.kallsyms_given = o->kallsyms != NULL,
+		.guest_text = guest_text,
+		.guest_ctx = (void *)&o->guest,
+		.guest_vmlinux = o->guest.vmlinux,
 		.kallsyms_option = diag_option(s->diag, DIAG_OPT_KALLSYMS),
 		.diag = s->diag,
 		.max_notes = s->all_notes ? 0 : 5,
@@ -271,7 +291,7 @@ static bool same_kernel(const struct catalog *c)
 	if (!buildid_of_notes(notes.data, notes.len, 4, false, &running))
 		vec_for_each (&c->images, i) {
 			struct buildid recorded = buildid_make(i->build_id, i->build_id_size);
-			same |= i->kind == IMAGE_KIND_KERNEL && buildid_equal(&running, &recorded);
+			same |= image_is_kernel(i) && buildid_equal(&running, &recorded);
 		}
 	kallsyms_text_done(&notes);
 	return same;

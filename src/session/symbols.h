@@ -15,7 +15,22 @@
 
 enum { SYMBOLS_MIN_UNNAMED = 20 }; /* rows of bare addresses that fill a screen */
 
+/* Where names of the kernels of virtual machines come from. */
+struct guest_opts {
+	const char *kallsyms, *modules, *vmlinux; /* of any guest */
+	const char *mount; /* DIR/PID is the root folder of the guest that process PID runs */
+};
+
+static inline bool guest_opts_named(const struct guest_opts *o)
+{
+	return o->kallsyms || o->modules || o->vmlinux || o->mount;
+}
+
+/* Text of one of a guest's files, to be released; pid 0: of any guest. -ENOENT: none was named for it. ctx: struct guest_opts. */
+int guest_text(void *ctx, u32 pid, enum sym_kernel_text what, struct sym_text *ret) must_check;
+
 struct symbol_opts {
+	struct guest_opts guest;
 	const char *symfs;
 	const char *vmlinux;
 	const char *kallsyms;

@@ -21,6 +21,7 @@ struct top_opts {
 	u64 keep_ns; /* seconds that can be written to a file */
 	bool zero; /* nothing fades: every look shows what came since the last one */
 	bool perf_lines; /* as perf prints them */
+	bool guests; /* their share is told, too */
 	const char *target; /* "all", "process 12": for the first line */
 };
 
@@ -47,7 +48,7 @@ struct top {
 	u64 seen_samples, seen_lost; /* by the recorder at the last look, and at this one: */
 	u64 nr_samples, interval_ns;
 	u64 nr_looks;
-	double kernel_percent;
+	double kernel_percent, user_percent, guest_kernel_percent, guest_user_percent;
 	bool over; /* no more samples will come */
 	bool frozen; /* what is shown stays */
 	struct top_keep *keep; /* NULL: nothing is kept */

@@ -88,7 +88,7 @@ bool top_is_due(const struct top *t)
 
 struct levels {
 	const struct frame_table *frames;
-	u64 all, kernel;
+	u64 all, kernel, user, guest_kernel, guest_user;
 };
 
 static int add_level(void *ctx, u32 event, u32 frame, u64 period, u64 count)
@@ -98,8 +98,16 @@ static int add_level(void *ctx, u32 event, u32 frame, u64 period, u64 count)
 	(void)event;
 	(void)period;
 	l->all += count;
-	l->kernel += mode == FRAME_KERNEL || mode == FRAME_GUEST_KERNEL ? count : 0;
+	l->kernel += mode == FRAME_KERNEL ? count : 0;
+	l->user += mode == FRAME_USER ? count : 0;
+	l->guest_kernel += mode == FRAME_GUEST_KERNEL ? count : 0;
+	l->guest_user += mode == FRAME_GUEST_USER ? count : 0;
 	return 0;
+}
+
+static double percent_of(u64 part, u64 all)
+{
+	return all ? 100.0 * (double)part / (double)all : 0;
 }
 
 static void count_samples(struct top *t)
@@ -115,7 +123,10 @@ static void count_samples(struct top *t)
 	t->last_ns = now;
 	t->next_ns = now + t->o->delay_ns;
 	(void)!profile_live_hits(t->live, add_level, &l);
-	t->kernel_percent = l.all ? 100.0 * (double)l.kernel / (double)l.all : 0;
+	t->kernel_percent = percent_of(l.kernel, l.all);
+	t->user_percent = percent_of(l.user, l.all);
+	t->guest_kernel_percent = percent_of(l.guest_kernel, l.all);
+	t->guest_user_percent = percent_of(l.guest_user, l.all);
 }
 
 static int name_all(struct top *t)
@@ -196,11 +207,14 @@ static void put_perf_line(const struct top *t, struct strbuf *to)
 {
 	size_t nr;
 	const struct live_event *e = recorder_events(t->rec, &nr);
-	strbuf_printf(to,
-		      "\n   PerfTop:%8.0f irqs/sec  kernel:%4.1f%%  exact:  0.0%% lost: %llu/%llu "
-		      "drop: 0/0 [",
-		      rate(t), t->kernel_percent, (unsigned long long)t->seen_lost,
-		      (unsigned long long)t->seen_lost);
+	strbuf_printf(to, "\n   PerfTop:%8.0f irqs/sec  kernel:%4.1f%% ", rate(t),
+		      t->kernel_percent);
+	if (t->o->guests)
+		strbuf_printf(to, "us:%4.1f%% guest kernel:%4.1f%% guest us:%4.1f%% exact:  0.0%% [",
+			      t->user_percent, t->guest_kernel_percent, t->guest_user_percent);
+	else
+		strbuf_printf(to, " exact:  0.0%% lost: %llu/%llu drop: 0/0 [",
+			      (unsigned long long)t->seen_lost, (unsigned long long)t->seen_lost);
 	strbuf_printf(
 		to, e->attr.freq ? "%lluHz %s" : "%llu %s",
 		(unsigned long long)(e->attr.freq ? e->attr.sample_freq : e->attr.sample_period),

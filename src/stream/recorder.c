@@ -426,6 +426,8 @@ static int describe(struct recorder *r, bool later, struct diag *d)
 	const s32 *tids = live_perf_tids(r->live, &nr_tids);
 	synth_id_index(&s, ids, nr_ids);
 	int err = describe_kernel(r, &s, d);
+	if (!err && r->opts.guests)
+		err = r->opts.guests(r->opts.guests_ctx, &s);
 	if (!err && r->opts.live.all_cgroups)
 		err = synth_cgroups(&s);
 	synth_thread_map(&s, tids, nr_tids);

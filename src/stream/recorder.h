@@ -13,6 +13,8 @@
 #include "stream/live_perf.h"
 #include "sym/unwind_cfi.h"
 
+struct synth;
+
 struct recorder_opts {
 	struct live_opts live;
 	bool unwind; /* live.stack_bytes are unwound; the file gets call chains */
@@ -24,6 +26,9 @@ struct recorder_opts {
 	int pipe_fd;
 	struct source *source; /* of rounds_open(), which gets all of it, and its end; NULL: nobody */
 	bool no_file; /* only the source; path is what messages call it */
+	int (*guests)(void *ctx,
+		      struct synth *s); /* describes virtual machines; NULL: there are none */
+	void *guests_ctx;
 	bool no_build_ids; /* no table of them in the file */
 	bool in_folder; /* path is `data` in a folder of perfdata_folder_create() */
 	const char *version;

@@ -137,7 +137,7 @@ struct replay_perf_reader {
 	struct sample *samples;
 	struct pending *pending;
 	struct split_reads split; /* NEED_READ */
-	struct tasks_epoch user, kernel; /* of the sample before: mostly of this one too */
+	struct tasks_epoch user, kernel, guest; /* of the sample before: mostly of this one too */
 	struct tasks_span comm, space;
 	u32 frames[CHAIN_MAX];
 };

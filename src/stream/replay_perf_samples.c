@@ -93,6 +93,7 @@ static enum frame_mode mode_of_marker(u64 marker)
 struct where {
 	u64 time;
 	u32 user_space;
+	u32 pid;
 	bool again; /* the chain has something that is to be counted each time */
 };
 
@@ -117,9 +118,10 @@ static inline s64 frame_of(struct perf_replay *r, struct shard *sh, struct where
 			   enum frame_mode mode)
 {
 	struct replay_perf_reader *rd = sh->impl;
-	u32 space = mode == FRAME_KERNEL ? SPACE_KERNEL
-		    : mode == FRAME_USER ? w->user_space
-					 : SPACE_NONE;
+	u32 space = mode == FRAME_KERNEL	 ? SPACE_KERNEL
+		    : mode == FRAME_USER	 ? w->user_space
+		    : mode == FRAME_GUEST_KERNEL ? tasks_guest(r->tasks, w->pid)
+						 : SPACE_NONE;
 	u32 at = (u32)(addr ^ addr >> 13 ^ space * 0x9e3779b1u) & (CACHE_SLOTS - 1);
 	struct place_slot *slot = &rd->places[at];
 	if (likely(slot->addr == addr && slot->whose == ((u64)space << 32 | mode) &&
@@ -314,6 +316,8 @@ static u64 meaning_of(const struct perf_replay *r, struct replay_perf_reader *rd
 	u64 user = epoch_of(r, &rd->user, p->space, time),
 	    kernel = epoch_of(r, &rd->kernel, SPACE_KERNEL, time);
 	u64 mode = p->view.misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	if (unlikely(mode_is_guest(mode_of_misc(p->view.misc))))
+		kernel = epoch_of(r, &rd->guest, tasks_guest(r->tasks, p->view.pid), time);
 	return hash_u64(user ^ hash_u64(kernel + 1)) ^ mode ^ rd->seed;
 }
 
@@ -376,7 +380,7 @@ static int fill_sample(struct perf_replay *r, struct shard *sh, const struct pen
 		       struct sample *s)
 {
 	const struct perf_sample_view *v = &p->view;
-	struct where w = { .time = time_of(r, p), .user_space = p->space };
+	struct where w = { .time = time_of(r, p), .user_space = p->space, .pid = v->pid };
 	/* One by one: what is never written here stays 0, and clearing it each time is time. */
 	s->time_ns = v->time;
 	s->period = v->period;
@@ -401,7 +405,8 @@ static int fill_sample(struct perf_replay *r, struct shard *sh, const struct pen
 		struct tasks_span *comm = &((struct replay_perf_reader *)sh->impl)->comm;
 		if (unlikely(!tasks_span_holds(comm, v->tid, w.time)))
 			tasks_comm_span(r->tasks, v->tid, w.time, comm);
-		s->comm = comm->value;
+		/* The thread is the virtual CPU's: what the guest runs there, nobody knows. */
+		s->comm = unlikely(mode_is_guest(s->mode)) ? COMM_UNNAMED(v->tid) : comm->value;
 	}
 	if (r->needs & (NEED_LEAF | NEED_CHAIN)) {
 		s64 leaf = frame_of(r, sh, &w, v->ip, s->mode);

@@ -2,6 +2,7 @@
 
 #include "kern/cgroup.h"
 #include "kern/kmap.h"
+#include "sym/kallsyms.h"
 #include "wire/perf_record.h"
 
 #include <errno.h>
@@ -138,6 +139,57 @@ static int put_module(void *ctx, const struct kernel_module *m)
 	snprintf(name, sizeof(name), "[%s]", m->name);
 	put_record(s, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL, &body, sizeof(body),
 		   m->path ? m->path : name);
+	return s->to->err;
+}
+
+/* ---- virtual machines ---- */
+
+/* "virtio_net 73728 0 - Live 0xffffffffc0000000" */
+static void put_guest_module(struct synth *s, u32 pid, const char *line, size_t len)
+{
+	char text[256], name[64];
+	unsigned long long size, start;
+	if (len >= sizeof(text))
+		return;
+	memcpy(text, line, len);
+	text[len] = '\0';
+	if (sscanf(text, "%60s %llu %*s %*s %*s 0x%llx", name + 1, &size, &start) != 3 || !start ||
+	    !size)
+		return;
+	name[0] = '[';
+	strcat(name, "]");
+	struct mmap_body body = { .pid = pid, .start = start, .len = size };
+	put_record(s, PERF_RECORD_MMAP, PERF_RECORD_MISC_GUEST_KERNEL, &body, sizeof(body), name);
+}
+
+int synth_guest(struct synth *s, const struct synth_guest *g)
+{
+	const char *reference = "_text", *stop;
+	const char *end = g->modules ? g->modules + g->modules_len : NULL;
+	u64 start, last;
+	bool found = kallsyms_address(g->kallsyms, g->kallsyms_len, reference, &start);
+	if (!found) {
+		reference = "_stext";
+		found = kallsyms_address(g->kallsyms, g->kallsyms_len, reference, &start);
+	}
+	if (!found || !start)
+		return -ENOENT;
+	if (!kallsyms_address(g->kallsyms, g->kallsyms_len, "_etext", &last) || last <= start)
+		last = UINT64_MAX;
+	/* First the modules: perf reads the symbols of all when it comes to the kernel. */
+	for (const char *at = g->modules; at && at < end; at = stop + 1) {
+		stop = memchr(at, '\n', (size_t)(end - at));
+		stop = stop ? stop : end;
+		put_guest_module(s, g->pid, at, (size_t)(stop - at));
+	}
+	struct mmap_body body = { .pid = g->pid, .start = start, .pgoff = start, .len = last - start };
+	char name[64];
+	if (g->pid)
+		(void)snprintf(name, sizeof(name), "[guest.kernel.kallsyms.%u]%s", g->pid,
+			       reference);
+	else
+		(void)snprintf(name, sizeof(name), "[guest.kernel.kallsyms]%s", reference);
+	put_record(s, PERF_RECORD_MMAP, PERF_RECORD_MISC_GUEST_KERNEL, &body, sizeof(body), name);
 	return s->to->err;
 }
 

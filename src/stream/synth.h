@@ -43,6 +43,14 @@ void synth_thread_map(struct synth *s, const s32 *tids, size_t nr); /* nr 0: all
 void synth_cpu_map(struct synth *s, const struct cpuset *cpus);
 /* -ENOENT: addresses are hidden. */
 int synth_kernel(struct synth *s) must_check;
+/* The kernel of a virtual machine and its modules, by what its /proc/kallsyms and /proc/modules say. */
+struct synth_guest {
+	u32 pid; /* the process that runs it; 0: any guest */
+	const char *kallsyms, *modules; /* modules NULL: not known */
+	size_t kallsyms_len, modules_len;
+};
+/* -ENOENT: its list has no addresses. */
+int synth_guest(struct synth *s, const struct synth_guest *g) must_check;
 /* The control groups there are; none is no error. */
 int synth_cgroups(struct synth *s) must_check;
 int synth_modules(struct synth *s, const char *release) must_check;

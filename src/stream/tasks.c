@@ -18,6 +18,8 @@ struct tasks *tasks_new(struct catalog *c)
 	dict_init(&t->proc_of);
 	dict_init(&t->image_of);
 	dict_init(&t->path_of);
+	dict_init(&t->guest_of);
+	dict_init(&t->guest_image_of);
 	if (!vec_push(&t->spaces) || !vec_push(&t->spaces)) {
 		tasks_free(t);
 		return NULL;
@@ -38,6 +40,7 @@ static void free_answers(struct tasks *t)
 	vec_free(&t->procs);
 	dict_done(&t->comm_of);
 	dict_done(&t->proc_of);
+	dict_done(&t->guest_of);
 }
 
 int tasks_reopen(struct tasks *t)
@@ -45,6 +48,7 @@ int tasks_reopen(struct tasks *t)
 	free_answers(t);
 	dict_init(&t->comm_of);
 	dict_init(&t->proc_of);
+	dict_init(&t->guest_of);
 	dict_done(&t->catalog->last_comm);
 	dict_init(&t->catalog->last_comm);
 	t->sealed = false;
@@ -59,6 +63,7 @@ void tasks_free(struct tasks *t)
 	vec_free(&t->events);
 	dict_done(&t->image_of);
 	dict_done(&t->path_of);
+	dict_done(&t->guest_image_of);
 	vec_free(&t->next_same);
 	vec_free(&t->keys);
 	vec_free(&t->dirty);
@@ -74,9 +79,17 @@ static bool starts(const char *s, const char *with)
 	return !strncmp(s, with, strlen(with));
 }
 
+/* Of the kernel of a virtual machine, as the host records it. */
+static bool is_guest(const struct perf_side *r)
+{
+	return r->type != PERF_RECORD_KSYMBOL &&
+	       (r->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_GUEST_KERNEL;
+}
+
 static enum image_kind image_kind(const struct perf_side *r)
 {
-	bool kernel = (r->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+	u16 mode = r->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	bool kernel = mode == PERF_RECORD_MISC_KERNEL || mode == PERF_RECORD_MISC_GUEST_KERNEL;
 	if (r->type == PERF_RECORD_KSYMBOL)
 		return IMAGE_KIND_BPF;
 	if (kernel)
@@ -114,7 +127,7 @@ static const char *display_name(struct tasks *t, enum image_kind kind, const cha
 	const char *slash = strrchr(path, '/');
 	const char *base = slash ? slash + 1 : path;
 	if (kind == IMAGE_KIND_KERNEL)
-		return "[kernel.kallsyms]";
+		return starts(path, "[guest") ? path : "[kernel.kallsyms]";
 	if (kind == IMAGE_KIND_ANON && starts(path, "//anon"))
 		return "//anon";
 	if (kind != IMAGE_KIND_MODULE || base[0] == '[')
@@ -166,6 +179,8 @@ static s64 image_add(struct tasks *t, const struct perf_side *r)
 	struct image_key key = { .path = (u32)path, .dev = r->dev, .ino = r->ino };
 	if (kind == IMAGE_KIND_ANON)
 		key.dev = r->pid; /* its symbols, if any, come from that process's map file */
+	else if (is_guest(r))
+		key = (struct image_key){ .path = (u32)path, .dev = r->pid, .ino = GUEST_INO };
 	u32 image, fresh = (u32)t->catalog->images.nr;
 	int err = dict_add(&t->image_of, tasks_image_hash(&key, kind), fresh, &image);
 	if (err || image != fresh)
@@ -190,6 +205,8 @@ static s64 image_add(struct tasks *t, const struct perf_side *r)
 		info->reloc = r->pgoff;
 	}
 	if (!info->name || !info->path)
+		return -ENOMEM;
+	if (is_guest(r) && dict_add(&t->guest_image_of, r->pid, image, &info->guest))
 		return -ENOMEM;
 	err = tasks_note_path(t, (u32)path, image);
 	return err ? err : (s64)image;
@@ -380,9 +397,35 @@ static s64 new_space(struct tasks *t, u32 pid, u64 time)
 	return c->value;
 }
 
+u32 tasks_guest(const struct tasks *t, u32 pid)
+{
+	u32 space = dict_get(&t->guest_of, pid);
+	if (space == DICT_NONE)
+		space = dict_get(&t->guest_of, ANY_GUEST);
+	return space == DICT_NONE ? SPACE_NONE : space;
+}
+
+/* A guest's kernel: its space goes with its process for all times, as nobody tells when it starts again. */
+static int apply_guest_map(struct tasks *t, const struct event *e)
+{
+	u32 space = dict_get(&t->guest_of, e->pid);
+	if (space == DICT_NONE) {
+		struct space *s = timeline_new(&t->spaces, &t->free_spaces);
+		if (!s)
+			return -ENOMEM;
+		s->serial = ++t->serial;
+		space = (u32)(s - t->spaces.at);
+		if (dict_put(&t->guest_of, e->pid, space))
+			return -ENOMEM;
+	}
+	return tasks_add_map(t, space, e);
+}
+
 static int apply_map(struct tasks *t, const struct event *e)
 {
 	enum image_kind kind = t->catalog->images.at[e->image].kind;
+	if (t->catalog->images.at[e->image].guest)
+		return apply_guest_map(t, e);
 	if (kind == IMAGE_KIND_KERNEL || kind == IMAGE_KIND_MODULE || kind == IMAGE_KIND_BPF) {
 		struct event gone = *e;
 		if (e->type == PERF_RECORD_KSYMBOL &&

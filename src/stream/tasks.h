@@ -65,6 +65,9 @@ u32 tasks_comm(const struct tasks *t, u32 tid, u64 time);
 /* The address space of a process at a time; SPACE_NONE: never heard of it. */
 u32 tasks_space(const struct tasks *t, u32 pid, u64 time);
 
+/* The space of the kernel of a virtual machine, by the process that runs it; SPACE_NONE: nothing was recorded of it. */
+u32 tasks_guest(const struct tasks *t, u32 pid);
+
 /* A stretch of time in which nothing changes in a space: from <= time < until. In it, equal addresses lead to equal places. */
 struct tasks_epoch {
 	u32 space;

@@ -7,7 +7,9 @@
 #include "base/dict.h"
 #include "stream/tasks.h"
 
-#define NO_PID UINT32_MAX
+#define NO_PID	  UINT32_MAX
+#define ANY_GUEST 0 /* as the process of a guest: perf's --guestkallsyms is of any */
+#define GUEST_INO UINT64_MAX /* in the key of an image: dev is the process of a guest */
 
 struct tasks_map {
 	u64 start, end;
@@ -91,6 +93,8 @@ struct tasks {
 	struct dict proc_of; /* pid -> procs */
 	struct dict image_of; /* hash of (path, kind, device, inode) -> image */
 	struct dict path_of; /* string id of a path -> its first image */
+	struct dict guest_of; /* pid of a virtual machine, 0: any -> space of its kernel */
+	struct dict guest_image_of; /* the same -> the first image of its kernel */
 	VEC(u32) next_same; /* [image] -> another one of the same path, 0: none */
 	VEC(struct image_key) keys; /* [image] */
 	VEC(u32) dirty; /* spaces */

@@ -100,6 +100,20 @@ static int index_images(struct tasks *t, struct carry *c)
 	return err;
 }
 
+/* What is left of each guest's kernel: its images refer to the first of them. */
+static int regroup_guests(struct tasks *t, struct carry *c)
+{
+	int err = 0;
+	dict_done(&t->guest_image_of);
+	dict_init(&t->guest_image_of);
+	for (u32 image = 1; image < c->images.nr && !err; image++) {
+		struct image_info *info = &c->images.at[image];
+		if (info->guest)
+			err = dict_add(&t->guest_image_of, info->pid, image, &info->guest);
+	}
+	return err;
+}
+
 int tasks_recycle(struct tasks *t, struct carry *c)
 {
 	int err = move_events(t, c);
@@ -107,5 +121,7 @@ int tasks_recycle(struct tasks *t, struct carry *c)
 		err = move_answers(t, c);
 	if (!err)
 		err = move_last_comms(t, c);
+	if (!err)
+		err = regroup_guests(t, c);
 	return err ? err : index_images(t, c);
 }

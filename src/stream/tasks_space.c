@@ -25,11 +25,12 @@ static int note_moment(struct space *s, u64 time)
 
 /*
  * The record of the kernel ends at the end of its code proper; code that ran while booting lies after it, and the addresses of
- * modules have records of their own, which are newer.
+ * modules have records of their own, which are newer (but for guests: perf records their modules first).
  */
 static u64 map_end(const struct tasks *t, const struct event *e)
 {
-	bool open = t->catalog->images.at[e->image].kind == IMAGE_KIND_KERNEL;
+	const struct image_info *image = &t->catalog->images.at[e->image];
+	bool open = image->kind == IMAGE_KIND_KERNEL && !image->guest;
 	return open || e->len > UINT64_MAX - e->addr ? UINT64_MAX : e->addr + e->len;
 }
 

@@ -38,7 +38,7 @@ static void say(struct kernel_syms *k, const char *note, const char *hint)
 static const struct image_info *kernel_of(const struct catalog *c)
 {
 	vec_for_each (&c->images, info)
-		if (info->kind == IMAGE_KIND_KERNEL && strncmp(info->path, "[guest", 6))
+		if (image_is_kernel(info))
 			return info;
 	return NULL;
 }
@@ -319,6 +319,72 @@ int kernel_syms_open(struct kernel_syms *k, const struct sym_config *cfg,
 	if (!err)
 		say(k, NULL, NULL);
 	return err;
+}
+
+/* ---- guests ---- */
+
+static u64 guest_reloc(const struct catalog *c, u32 guest)
+{
+	vec_for_each (&c->images, info)
+		if (info->kind == IMAGE_KIND_KERNEL && info->guest == guest)
+			return info->reloc;
+	return 0;
+}
+
+static int use_guest_vmlinux(struct kernel_syms *k, const char *path, u64 recorded)
+{
+	struct elfimg e;
+	int err = kimage_open(&e, path);
+	if (!err)
+		err = use_vmlinux(k, &e, recorded);
+	if (err && err != -ENOMEM)
+		say(k, "the given image of the guest's kernel cannot be used: ignored", NULL);
+	return err;
+}
+
+static int use_guest_list(struct kernel_syms *k, u64 recorded)
+{
+	const struct sym_text *t = &k->kallsyms;
+	if (kallsyms_hidden(t->data, t->len))
+		say(k,
+		    "the guest's symbol list has no addresses: its kernel functions are not named",
+		    "in the guest, as root: sysctl kernel.kptr_restrict=0; then copy "
+		    "/proc/kallsyms "
+		    "again");
+	else if (!kallsyms_shift(t, recorded, &k->shift))
+		say(k,
+		    "the guest's symbol list has neither _text nor _stext: its kernel functions "
+		    "are "
+		    "not named",
+		    NULL);
+	else
+		return 0;
+	return -ENOENT;
+}
+
+int kernel_syms_open_guest(struct kernel_syms *k, const struct sym_config *cfg,
+			   const struct catalog *c, const struct image_info *image)
+{
+	*k = (struct kernel_syms){ 0 };
+	u64 recorded = guest_reloc(c, image->guest);
+	int err = cfg->guest_vmlinux ? use_guest_vmlinux(k, cfg->guest_vmlinux, recorded) : -ENOENT;
+	if (!err || err == -ENOMEM)
+		return err;
+	err = cfg->guest_text
+		      ? cfg->guest_text(cfg->guest_ctx, image->pid, SYM_KALLSYMS, &k->kallsyms)
+		      : -ENOENT;
+	if (err == -ENOMEM)
+		return err;
+	if (err) {
+		say(k, "guests' kernel functions are not named: no symbol list of the guest",
+		    "copy /proc/kallsyms and /proc/modules of the guest: kvm --guestkallsyms FILE "
+		    "--guestmodules FILE report");
+		return -ENOENT;
+	}
+	err = use_guest_list(k, recorded);
+	if (!err)
+		err = cfg->guest_text(cfg->guest_ctx, image->pid, SYM_MODULES, &k->modules);
+	return err == -ENOENT && !k->note ? 0 : err;
 }
 
 void kernel_syms_close(struct kernel_syms *k)

@@ -35,6 +35,9 @@ struct kernel_want {
 int kernel_syms_open(struct kernel_syms *k, const struct sym_config *cfg,
 		     const struct debugfile_where *w, const struct catalog *c,
 		     const struct kernel_want *want) must_check;
+/* The same for a guest: `image` is one of its kernel's or modules. */
+int kernel_syms_open_guest(struct kernel_syms *k, const struct sym_config *cfg,
+			   const struct catalog *c, const struct image_info *image) must_check;
 void kernel_syms_close(struct kernel_syms *k);
 /* What to add to a frame's address to find its symbol. false: the image is not known to these symbols. */
 bool kernel_syms_shift(const struct kernel_syms *k, const struct image_info *info, u64 *shift);

@@ -21,16 +21,18 @@ static int resolve_worker(void *ctx, unsigned index)
 	}
 }
 
-/* Host code only: the symbols of a guest are not those of this machine. */
+/* Of guests, only what was recorded as the guest's: its kernel and modules. */
 static bool has_symbols(const struct frame *f)
 {
-	return f->mode == FRAME_KERNEL || f->mode == FRAME_USER || f->mode == FRAME_UNKNOWN;
+	return f->mode == FRAME_GUEST_KERNEL || f->mode == FRAME_KERNEL || f->mode == FRAME_USER ||
+	       f->mode == FRAME_UNKNOWN;
 }
 
-/* Which group an image's frames go to: all of the kernel shares one. */
+/* Which group an image's frames go to: all of the kernel shares one, that of each guest another. */
 static u32 group_key(const struct catalog *c, u32 image, u32 kernel)
 {
-	return resolve_in_kernel(&c->images.at[image]) ? kernel : image;
+	const struct image_info *info = &c->images.at[image];
+	return info->guest ? info->guest : resolve_in_kernel(info) ? kernel : image;
 }
 
 /* Deals the frames to their groups by counting; places of a group end up side by side. */
@@ -209,7 +211,7 @@ static void tell_hidden(const struct sym_config *cfg, const struct catalog *c,
 		any = frames->frames[i].mode == FRAME_KERNEL &&
 		      frames->frames[i].image == IMAGE_NONE;
 	vec_for_each (&c->images, image)
-		any = any && image->kind != IMAGE_KIND_KERNEL;
+		any = any && !image_is_kernel(image);
 	if (!any || !cfg->diag || cfg->kallsyms_given)
 		return;
 	diag_note(cfg->diag,

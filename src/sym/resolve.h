@@ -47,6 +47,13 @@ struct sym_config {
 	 */
 	int (*kernel_text)(void *ctx, enum sym_kernel_text what, struct sym_text *ret);
 	void *kernel_ctx;
+	/*
+	 * The same of the guest that a process runs (0: of any), by the files that the user named: SYM_KALLSYMS and SYM_MODULES. -ENOENT: none
+	 * was. NULL: nothing is known about guests.
+	 */
+	int (*guest_text)(void *ctx, u32 pid, enum sym_kernel_text what, struct sym_text *ret);
+	void *guest_ctx;
+	const char *guest_vmlinux; /* the image of guests' kernels, by the user's word; NULL: none */
 	const char *kallsyms_option; /* what hints call the way to name such a file; NULL: nothing */
 	bool kallsyms_given; /* the text is a file the user named: take it without comparing build ids */
 	bool bounds; /* functions of stripped files are told apart by their unwind tables, and named by their place */

@@ -460,7 +460,8 @@ static int resolve_kernel(struct job *j, struct group *g, struct arena *arena)
 	struct sym_names *n = j->n;
 	struct kernel_syms k;
 	struct kernel_want want = kernel_want(j, g);
-	int err = kernel_syms_open(&k, &n->cfg, &n->where, j->catalog, &want);
+	int err = g->info->guest ? kernel_syms_open_guest(&k, &n->cfg, j->catalog, g->info)
+				 : kernel_syms_open(&k, &n->cfg, &n->where, j->catalog, &want);
 	if (err == -ENOMEM)
 		return err;
 	if (k.note) {
@@ -471,7 +472,8 @@ static int resolve_kernel(struct job *j, struct group *g, struct arena *arena)
 		return 0;
 	u32 nr_images = (u32)j->catalog->images.nr;
 	for (u32 i = 0; i < nr_images; i++)
-		if (resolve_in_kernel(&j->catalog->images.at[i]))
+		if (resolve_in_kernel(&j->catalog->images.at[i]) &&
+		    j->catalog->images.at[i].guest == g->info->guest)
 			j->silent[i] =
 				!kernel_syms_shift(&k, &j->catalog->images.at[i], &j->shift[i]);
 	for (u32 i = 0; i < g->nr; i++)

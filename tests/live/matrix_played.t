@@ -251,6 +251,63 @@ if ! needs_or_skip "as perf" perf; then
 	is "$(comm -23 perf.list sonde.list | xargs)" "" "all PMU events that perf lists on this machine"
 fi
 
+# ---- virtual machines: recorded on the played machine; shown of a file that tests/gen/perf_guest makes
+ln -sf "$SONDE" bin/perf
+# This system's own lists, as `ssh guest cat` would copy them.
+cat /proc/kallsyms >guest.kallsyms
+cat /proc/modules >guest.modules
+lists="--guestkallsyms=guest.kallsyms --guestmodules=guest.modules"
+text=$(awk '$3 == "_text" { print $1; exit }' guest.kallsyms)
+exits 0 "S4-286: perf kvm: the command" "$PWD/bin/perf" kvm --help
+for word in record report top diff buildid-list stat; do
+	like "$out" "^ +$word +[a-z]" "S4-286: $word"
+done
+# shellcheck disable=SC2086
+exits 0 "S4-301: perf kvm record" on intel-snbep "$PWD/bin/perf" kvm --guest $lists record -a -- true
+is "$(told exclude_host) $(told exclude_guest)" "1 0" "S4-301: guests, and not the host"
+is "$(told type) $(told config)" "0 0" "S4-301: cycles"
+[ -s perf.data.guest ]
+ok $? "S4-301: into perf.data.guest"
+# shellcheck disable=SC2086
+exits 0 "S4-305: perf kvm --host --guest record" on intel-snbep "$PWD/bin/perf" kvm --host --guest $lists record -a -- true
+is "$(told exclude_host) $(told exclude_guest)" "0 0" "S4-305: both"
+[ -s perf.data.kvm ]
+ok $? "S4-305: into perf.data.kvm"
+if [ -z "$text" ] || [ "$((0x$text))" = 0 ]; then
+	skip "kernel addresses are hidden" "S4-303: a list with addresses"
+else
+	like "$(sonde script -D -i perf.data.guest 2>/dev/null)" "PERF_RECORD_MMAP 0/0: \[0x$text\(0x[0-9a-f]+\) @ 0x$text\]: x \[guest\.kernel\.kallsyms\]_text" \
+		"S4-303: where the guest's kernel is, from its list"
+fi
+if read -r module size _ _ _ at _ <guest.modules && [ "$((at))" != 0 ]; then
+	like "$(sonde script -D -i perf.data.guest 2>/dev/null)" "PERF_RECORD_MMAP 0/0: \[$at\($(printf 0x%x "$size")\) @ 0\]: x \[$module\]" "S4-304: where its modules are"
+else
+	skip "no modules, or their addresses are hidden" "S4-304: where its modules are"
+fi
+if grep -q . /sys/bus/event_source/devices/cpu/type 2>/dev/null; then
+	skip "this machine has counters" "S4-302: a machine without counters"
+else
+	exits 1 "S4-302: a machine without counters" "$PWD/bin/perf" kvm record -a -- true
+	like "$err" "only hardware counters run in a guest" "S4-302: the message"
+fi
+"$(dirname "$SONDE")/tests/perf_guest" played.data
+printf '%s\n' 'ffffffff81000000 T _text' 'ffffffff81001000 T do_idle' 'ffffffff81001100 t rcu_check_callbacks' 'ffffffff81001200 T schedule' \
+	'ffffffff81001600 T _etext' 'ffffffffc0000000 t virtnet_poll	[virtio_net]' >played.kallsyms
+echo 'virtio_net 16384 0 - Live 0xffffffffc0000000' >played.modules
+exits 0 "S4-306: perf kvm report" "$PWD/bin/perf" kvm --guestkallsyms=played.kallsyms --guestmodules=played.modules --guest -i played.data report --stdio
+like "$out" "^# Overhead  Command  Shared Object +Symbol" "S4-306: the columns"
+like "$out" "^ +[0-9.]+%  :2202    \[guest\.kernel\.kallsyms\]  \[g\] schedule" "S4-307: the layout"
+like "$out" "  \[virtio_net\] +\[g\] virtnet_poll" "S4-306: functions of a guest's modules"
+like "$out" "\[g\] rcu_check_callbacks" "S4-308: the mark of a guest's kernel"
+like "$out" "\[unknown\] +\[u\] 0x0000000000401000" "S4-308: and of its programs"
+unlike "$out" "\[k\]|\[\.\]" "S4-306: nothing of the host"
+exits 0 "S4-375: the steps that the page describes are in the help" "$PWD/bin/perf" kvm record --help
+like "$out" "copies of the guest's /proc/kallsyms and" "S4-375: lists"
+exits 0 "S4-375: options" "$PWD/bin/perf" kvm --help
+for option in host guest guestkallsyms guestmodules guestmount; do
+	like "$out" "--$option" "S4-375: --$option"
+done
+
 # ---- memory accesses: recorded on the played machine; shown of a file that tests/gen/perf_hw makes, with known costs
 ln -sf "$SONDE" bin/perf
 exits 0 "S4-269: perf mem record" on intel-snbep "$PWD/bin/perf" mem record -o mem.data -- true

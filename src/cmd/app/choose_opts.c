@@ -22,6 +22,12 @@ int choose_check(const struct choose_opts *o, struct app *app)
 	return 0;
 }
 
+void choose_sides(struct choose_opts *o, const struct app *app)
+{
+	if (!o->sides_given)
+		o->no_guest = app->dialect->hides_guests;
+}
+
 /* What samples do not say cannot choose them: all of them would be gone. */
 static int check_said(const struct choose_opts *o, const struct source *src, struct diag *d)
 {

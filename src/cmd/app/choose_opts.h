@@ -6,6 +6,8 @@
 
 /* What needs no recording, so that a mistake is told before one is opened. 0, or a usage status. */
 int choose_check(const struct choose_opts *o, struct app *app) must_check;
+/* Whether samples of virtual machines are shown, unless the command chose: perf shows them only when asked to. */
+void choose_sides(struct choose_opts *o, const struct app *app);
 /* The source is opened, and prepared if it is a stream. 0 or negative errno with a diag. */
 int choose_parse(struct choose *c, const struct choose_opts *o, const struct source *src,
 		 struct diag *d) must_check;

@@ -18,6 +18,7 @@ static const struct dialect dialects[] = {
 	  .quiet_notes = true,
 	  .plain_names = true,
 	  .plain_code = true,
+	  .hides_guests = true,
 	  .records_as_perf = true,
 	  .perf_closing_lines = true,
 	  .prints_to_stderr = true,

@@ -21,6 +21,8 @@ struct dialect {
 	bool plain_names; /* code without symbols stays without a name, unless --func-names */
 	bool plain_code; /* annotate draws no arrows of jumps, and its lines in any character set */
 
+	bool hides_guests; /* report, diff and script: samples of virtual machines only where they were asked for */
+
 	/* Recording. */
 	bool records_as_perf; /* asks the kernel for what perf asks for, and no more; stacks are unwound by readers */
 	bool perf_closing_lines; /* closing lines are perf's, without advice of ours */

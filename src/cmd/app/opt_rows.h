@@ -41,3 +41,15 @@
 		OPT_FLAG(0, "no-demangle", T, f.no_demangle,                                        \
 			 "show C++ and Rust names as mangled by the compiler"),                     \
 		OPT_FLAG(0, "no-inline", T, f.no_inline, "do not show inlined functions")
+
+#define GUEST_OPT_ROWS(T, f)                                                                       \
+	OPT_HEADING("Virtual machines, seen from their host"),                                     \
+		OPT_STR(0, "guestkallsyms", T, f.kallsyms, "FILE",                                 \
+			"kernel symbols of guests, from a copy of the guest's /proc/kallsyms"),    \
+		OPT_STR(0, "guestmodules", T, f.modules, "FILE",                                   \
+			"modules of guests, from a copy of the guest's /proc/modules"),            \
+		OPT_STR(0, "guestvmlinux", T, f.vmlinux, "FILE",                                   \
+			"kernel image of guests (vmlinux or bzImage)"),                            \
+		OPT_STR(0, "guestmount", T, f.mount, "DIR",                                        \
+			"DIR/PID is the root folder of the guest that process PID runs, with its " \
+			"/proc/kallsyms and /proc/modules")

@@ -1,4 +1,5 @@
 /* sonde buildid-list: which binaries a recording has seen, each with the id that tells its build. */
+#include "cmd/data/buildid_list.h"
 #include "base/json.h"
 #include "cmd/app/app.h"
 #include "cmd/app/commands.h"
@@ -14,14 +15,6 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-struct buildid_opts {
-	const char *input;
-	bool hits;
-	bool kernel;
-	bool modules;
-	bool force;
-};
 
 static const struct opt buildid_rows[] = {
 	OPT_STR('i', "input", struct buildid_opts, input, "FILE",
@@ -51,6 +44,7 @@ static void buildid_defaults(void *opts)
 
 struct id_listing {
 	struct app *app;
+	const struct buildid_opts *o;
 	struct json json;
 };
 
@@ -168,7 +162,9 @@ static int list_kernel(struct id_listing *l, bool modules)
 
 static int print_recorded(void *ctx, const struct recorded_id *r)
 {
-	print_row(ctx, r->id, r->size, 0, 0, r->path);
+	const struct id_listing *l = ctx;
+	if (!r->by_hits || (r->guest ? !l->o->no_guest : !l->o->no_host))
+		print_row(ctx, r->id, r->size, 0, 0, r->path);
 	return 0;
 }
 
@@ -214,7 +210,9 @@ static int list_binary(struct id_listing *l, const char *path)
 static int buildid_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct buildid_opts *o = opts;
-	struct id_listing l = { .app = app };
+	struct id_listing l = { .app = app, .o = o };
+	if (!o->sides_given)
+		o->no_guest = app->dialect->hides_guests;
 	if (argc > 1)
 		return app_usage(app, "unexpected argument '%s': only one recording at a time",
 				 argv[1]);

@@ -1,7 +1,14 @@
-/* `sonde kvm stat`: why virtual CPUs leave the guest, and how long it takes. */
+/*
+ * `sonde kvm`: virtual machines, seen from their host. stat: why virtual CPUs leave the guest, and how long it takes. The others are
+ * record, report, top, diff and buildid-list with samples of guests: PERF_RECORD_MISC_GUEST_KERNEL and _GUEST_USER.
+ */
 #include "base/json.h"
 #include "cmd/app/commands.h"
+#include "cmd/app/opt_rows.h"
+#include "cmd/data/buildid_list.h"
 #include "cmd/record/preset.h"
+#include "cmd/top/top.h"
+#include "session/diff.h"
 #include "session/kvm_run.h"
 #include "view/text_kvm.h"
 
@@ -16,8 +23,13 @@ struct kvm_opts {
 	bool host, guest, force;
 	int event, key;
 	s64 vcpu;
-	const char *pids, *guest_file;
+	const char *pids;
+	struct guest_opts files;
 	struct record_opts record;
+	struct report_opts report;
+	struct top_cmd_opts top;
+	struct diff_opts diff;
+	struct buildid_opts build_ids;
 };
 
 static void kvm_defaults(void *opts)
@@ -25,12 +37,20 @@ static void kvm_defaults(void *opts)
 	struct kvm_opts *o = opts;
 	o->vcpu = -1;
 	o->guest = true;
+	report_defaults(&o->report);
+	top_defaults(&o->top);
+}
+
+/* perf: without the host it is always guests. */
+static bool wants_guests(const struct kvm_opts *o)
+{
+	return o->guest || !o->host;
 }
 
 /* As perf names them, so that recordings of hosts and guests can lie side by side. */
 static const char *file_name(const struct kvm_opts *o)
 {
-	if (o->host && !o->guest)
+	if (!wants_guests(o))
 		return "perf.data.host";
 	return o->host ? "perf.data.kvm" : "perf.data.guest";
 }
@@ -175,6 +195,121 @@ static int run_record(struct app *app, void *opts, int argc, char **argv)
 		argc, argv);
 }
 
+/* ---- samples of guests ----------------------------------------------------------------------------------------- */
+
+static void choose_side(const struct kvm_opts *o, struct choose_opts *c)
+{
+	c->sides_given = true;
+	c->no_host = !o->host;
+	c->no_guest = !wants_guests(o);
+}
+
+/* Given before the command's word or after it. */
+static struct guest_opts join_files(const struct guest_opts *a, const struct guest_opts *b)
+{
+	return (struct guest_opts){ .kallsyms = b->kallsyms ? b->kallsyms : a->kallsyms,
+				    .modules = b->modules ? b->modules : a->modules,
+				    .vmlinux = b->vmlinux ? b->vmlinux : a->vmlinux,
+				    .mount = b->mount ? b->mount : a->mount };
+}
+
+/* The kernel's timers run on the host: only counters of the CPU go on in a guest. */
+static bool has_counters(void)
+{
+	struct event_env env;
+	if (event_env_open(&env, ""))
+		return true; /* it will be said where it matters */
+	bool has = env.pmus.err || pmu_next_core(&env.pmus, NULL);
+	event_env_close(&env);
+	return has;
+}
+
+/* Events that somebody chose may be of another kind: tracepoints know no sides. */
+static int check_counters(struct app *app, const struct kvm_opts *o, const struct record_opts *r)
+{
+	if (!wants_guests(o) || has_counters())
+		return APP_DONE;
+	if (o->host || r->words.list.nr) {
+		diag_warn(&app->diag,
+			  "no samples of guests: only hardware counters run in a guest, and "
+			  "this machine has none");
+		return APP_DONE;
+	}
+	diag_error(
+		&app->diag, -EOPNOTSUPP,
+		"cannot sample guests: only hardware counters run in a guest, and this machine has "
+		"none");
+	diag_hint(&app->diag,
+		  "record in the guest itself; 'kvm stat record' shows why virtual CPUs "
+		  "leave a guest");
+	return APP_FAILED;
+}
+
+static void record_sides(const struct kvm_opts *o, struct record_opts *r)
+{
+	r->side = !wants_guests(o) ? EVENT_HOST : o->host ? EVENT_BOTH : EVENT_GUEST;
+	r->guest = o->files;
+}
+
+static int run_sample(struct app *app, void *opts, int argc, char **argv)
+{
+	struct kvm_opts *o = opts;
+	int status = check_counters(app, o, &o->record);
+	if (status != APP_DONE)
+		return status;
+	record_sides(o, &o->record);
+	if (!o->record.output)
+		o->record.output = o->output ? o->output : file_name(o);
+	return command_record.run(app, &o->record, argc, argv);
+}
+
+static int run_samples_report(struct app *app, void *opts, int argc, char **argv)
+{
+	struct kvm_opts *o = opts;
+	app->diag.recorder = "kvm record -a -- COMMAND";
+	if (!o->report.inputs.items.nr)
+		o->report.input = o->input ? o->input : file_name(o);
+	choose_side(o, &o->report.choose);
+	o->report.symbols.guest = join_files(&o->files, &o->report.symbols.guest);
+	return command_report.run(app, &o->report, argc, argv);
+}
+
+static int run_top(struct app *app, void *opts, int argc, char **argv)
+{
+	struct kvm_opts *o = opts;
+	int status = check_counters(app, o, &o->top.record);
+	if (status != APP_DONE)
+		return status;
+	record_sides(o, &o->top.record);
+	choose_side(o, &o->top.report.choose);
+	o->top.report.symbols.guest = o->files;
+	o->top.top.guests = wants_guests(o);
+	return command_top.run(app, &o->top, argc, argv);
+}
+
+static int run_diff(struct app *app, void *opts, int argc, char **argv)
+{
+	static char host[] = "perf.data.host", guest[] = "perf.data.guest";
+	struct kvm_opts *o = opts;
+	char *both[] = { host, guest, NULL };
+	choose_side(o, &o->diff.choose);
+	o->diff.symbols.guest = o->files;
+	if (argc || !wants_guests(o))
+		return command_diff.run(app, &o->diff, argc, argv);
+	return command_diff.run(app, &o->diff, 2, both);
+}
+
+static int run_build_ids(struct app *app, void *opts, int argc, char **argv)
+{
+	struct kvm_opts *o = opts;
+	o->build_ids.sides_given = true;
+	o->build_ids.no_host = !o->host;
+	o->build_ids.no_guest = !wants_guests(o);
+	if (!o->build_ids.input)
+		o->build_ids.input = o->input ? o->input : file_name(o);
+	return command_buildid_list.run(app, &o->build_ids, argc, argv);
+}
+
 /* ---- rows ---------------------------------------------------------------------------------------------------------- */
 
 static const char *const events[] = { "vmexit", "mmio", "ioport", NULL };
@@ -185,15 +320,13 @@ static const char *const keys[] = { "sample", "time", NULL };
 static const struct opt kvm_rows[] = {
 	OPT_STR('i', "input", T, input, "FILE", "Read FILE (perf.data.guest)"),
 	OPT_STR('o', "output", T, output, "FILE", "Write FILE (perf.data.guest)"),
-	OPT_FLAG(0, "host", T, host, "Name files of the host, too: perf.data.kvm; with --no-guest perf.data.host"),
-	OPT_FLAG(0, "guest", T, guest, "Name files of guests (default)"),
-	OPT_STR(0, "guestkallsyms", T, guest_file, "FILE", "Guest code cannot be symbolised", .refused = true),
-	OPT_STR(0, "guestmodules", T, guest_file, "FILE", "Guest code cannot be symbolised", .refused = true),
-	OPT_STR(0, "guestvmlinux", T, guest_file, "FILE", "Guest code cannot be symbolised", .refused = true),
-	OPT_STR(0, "guestmount", T, guest_file, "DIR", "Guest code cannot be symbolised", .refused = true),
+	OPT_FLAG(0, "host", T, host, "Samples of the host, too; files are called perf.data.kvm, with --no-guest perf.data.host"),
+	OPT_FLAG(0, "guest", T, guest, "Samples of guests (default)"),
+	OPT_FLAG(0, "guest-code", T, force, "Code that a hypervisor maps for its guest cannot be symbolised", .refused = true),
+	GUEST_OPT_ROWS(T, files),
 	OPT_END(),
 };
-static const struct opt report_rows[] = {
+static const struct opt stat_report_rows[] = {
 	OPT_STR('i', "input", T, input, "FILE", "Read FILE (perf.data.guest)"),
 	OPT_ENUM(0, "event", T, event, "EVENT", "What to count", events),
 	OPT_INT(0, "vcpu", T, vcpu, "N", "Only this virtual CPU"),
@@ -215,7 +348,7 @@ static const struct opt_example record_examples[] = {
 	{ "kvm -o boot.data stat record -- sleep 5", "into another file" },
 	{ 0 },
 };
-static const struct opt_example report_examples[] = {
+static const struct opt_example stat_report_examples[] = {
 	{ "kvm stat report", "exits by reason" },
 	{ "kvm stat report --event ioport -k time", "ports by average time" },
 	{ 0 },
@@ -247,8 +380,8 @@ static const struct command command_kvm_stat_report = {
 	.usage = "[OPTIONS] [FILE]",
 	.about = "An exit lasts from kvm_exit to the next kvm_entry of the same thread. Reasons "
 		 "are named as the recording's own event describes them.",
-	.examples = report_examples,
-	.opts = report_rows,
+	.examples = stat_report_examples,
+	.opts = stat_report_rows,
 	.opts_size = sizeof(struct kvm_opts),
 	.mixed_words = true,
 	.same_opts = true,
@@ -275,34 +408,141 @@ static const struct command command_kvm_stat = {
 	.elsewhere = stat_elsewhere,
 };
 
-static const struct command *const subs[] = { &command_kvm_stat, NULL };
+static const struct opt_example sample_examples[] = {
+	{ "kvm --guestkallsyms guest.kallsyms --guestmodules guest.modules record -a -- sleep 5",
+	  "what guests execute, for five seconds" },
+	{ "kvm --host record -a -- sleep 5", "host and guests, into perf.data.kvm" },
+	{ 0 },
+};
+static const struct opt_example samples_report_examples[] = {
+	{ "kvm --guestkallsyms guest.kallsyms --guestmodules guest.modules report",
+	  "functions of guests' kernels: [g]; programs in guests: [u]" },
+	{ "kvm --host report", "host and guests side by side" },
+	{ 0 },
+};
+static const struct opt_example top_examples[] = {
+	{ "kvm --guestkallsyms guest.kallsyms top", "what guests execute right now" },
+	{ 0 },
+};
+static const struct opt_example diff_examples[] = {
+	{ "kvm diff", "perf.data.host against perf.data.guest" },
+	{ "kvm diff before.data after.data", "guests before and after a change" },
+	{ 0 },
+};
+static const struct opt_example build_id_examples[] = {
+	{ "kvm buildid-list", "the binaries that ./perf.data.guest mentions" },
+	{ 0 },
+};
+
+static const struct command command_kvm_record = {
+	.name = "record",
+	.summary = "sample what guests execute",
+	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
+	.about = "Samples of virtual machines, taken by the host, into perf.data.guest. Takes all "
+		 "options of `sonde record`. Only hardware counters run in a guest. The files of "
+		 "--guestkallsyms and --guestmodules are copies of the guest's /proc/kallsyms and "
+		 "/proc/modules (there as root: sysctl kernel.kptr_restrict=0).",
+	.examples = sample_examples,
+	.opts = none_rows,
+	.opts_size = sizeof(struct kvm_opts),
+	.same_opts = true,
+	.takes = &command_record,
+	.takes_at = offsetof(struct kvm_opts, record),
+	.run = run_sample,
+};
+
+static const struct command command_kvm_report = {
+	.name = "report",
+	.summary = "what guests executed, by function",
+	.usage = "[OPTIONS] [FILE]",
+	.about =
+		"Is `sonde report` for samples of virtual machines and takes all its options. The "
+		"command is the thread of the virtual CPU, :TID, because a host does not see which "
+		"program a guest runs; functions have the mark [g] in the guest's kernel and [u] "
+		"in "
+		"its programs, which have no names.",
+	.examples = samples_report_examples,
+	.opts = none_rows,
+	.opts_size = sizeof(struct kvm_opts),
+	.mixed_words = true,
+	.same_opts = true,
+	.takes = &command_report,
+	.takes_at = offsetof(struct kvm_opts, report),
+	.run = run_samples_report,
+};
+
+static const struct command command_kvm_top = {
+	.name = "top",
+	.summary = "what guests execute right now",
+	.usage = "[OPTIONS]",
+	.about = "Is `sonde top` for samples of virtual machines and takes all its options.",
+	.examples = top_examples,
+	.opts = none_rows,
+	.opts_size = sizeof(struct kvm_opts),
+	.same_opts = true,
+	.takes = &command_top,
+	.takes_at = offsetof(struct kvm_opts, top),
+	.run = run_top,
+};
+
+static const struct command command_kvm_diff = {
+	.name = "diff",
+	.summary = "compare two recordings of guests",
+	.usage = "[OPTIONS] [OLD] [NEW...]",
+	.about = "Is `sonde diff` for samples of virtual machines and takes all its options. "
+		 "Without "
+		 "files it compares perf.data.host and perf.data.guest.",
+	.examples = diff_examples,
+	.opts = none_rows,
+	.opts_size = sizeof(struct kvm_opts),
+	.mixed_words = true,
+	.same_opts = true,
+	.takes = &command_diff,
+	.takes_at = offsetof(struct kvm_opts, diff),
+	.run = run_diff,
+};
+
+static const struct command command_kvm_buildid_list = {
+	.name = "buildid-list",
+	.summary = "list the build IDs in a recording of guests",
+	.usage = "[OPTIONS] [FILE]",
+	.about = "Is `sonde buildid-list` for perf.data.guest.",
+	.examples = build_id_examples,
+	.opts = none_rows,
+	.opts_size = sizeof(struct kvm_opts),
+	.mixed_words = true,
+	.same_opts = true,
+	.takes = &command_buildid_list,
+	.takes_at = offsetof(struct kvm_opts, build_ids),
+	.run = run_build_ids,
+};
+
+static const struct command *const subs[] = {
+	&command_kvm_stat,
+	&command_kvm_record,
+	&command_kvm_report,
+	&command_kvm_top,
+	&command_kvm_diff,
+	&command_kvm_buildid_list,
+	NULL,
+};
 
 static const struct opt_example examples[] = {
 	{ "kvm stat record -- sleep 5", "record guest exits" },
 	{ "kvm stat report", "count them" },
-	{ 0 },
-};
-
-/* Of perf. */
-static const struct opt_example elsewhere[] = {
-	{ "record", "samples of guests need the hardware's counters: 'record -a -e cycles:G', or "
-		    "record in the guest" },
-	{ "report", "'report -i perf.data.guest': guest code is not symbolised yet" },
-	{ "top", "'top -e cycles:G': guest code is not symbolised yet" },
-	{ "diff", "'diff' compares such recordings, too" },
-	{ "buildid-list", "'buildid-list -i perf.data.guest'" },
+	{ "kvm --guestkallsyms guest.kallsyms record -a -- sleep 5", "sample what guests execute" },
+	{ "kvm --guestkallsyms guest.kallsyms report", "by function of the guest's kernel" },
 	{ 0 },
 };
 
 const struct command command_kvm = {
 	.name = "kvm",
 	.group = "Why",
-	.summary = "virtual machines: why their CPUs leave the guest",
-	.usage = "[OPTIONS] stat COMMAND",
+	.summary = "virtual machines: what they execute, and why their CPUs leave the guest",
+	.usage = "[OPTIONS] COMMAND",
 	.examples = examples,
 	.opts = kvm_rows,
 	.opts_size = sizeof(struct kvm_opts),
 	.defaults = kvm_defaults,
 	.subs = subs,
-	.elsewhere = elsewhere,
 };

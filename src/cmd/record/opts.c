@@ -259,7 +259,7 @@ static int add_default_event(struct record_session *s, struct diag *d)
 	machine_done(&m);
 	err = event_list_add(&s->events, &s->env, "cycles:P", EVENT_USE_SAMPLE, d);
 	for (u32 i = first; i < s->events.events.nr; i++)
-		s->events.events.at[i].attr.exclude_guest = !is_amd;
+		s->events.events.at[i].attr.exclude_guest = s->env.side == EVENT_HOST && !is_amd;
 	return err;
 }
 
@@ -272,6 +272,7 @@ static int resolve_events(struct record_session *s)
 	s->has_env = true;
 	run_probes_init(&s->probes, "record");
 	s->env.probes = &s->probes.ops;
+	s->env.side = s->o->side;
 	/* The first of a list. */
 	const char *task = s->o->pids ? s->o->pids : s->o->tids;
 	s->env.pid = task ? (s32)strtol(task, NULL, 10) : 0;
@@ -447,6 +448,10 @@ int record_build_live(struct record_session *s, const char *program, struct reco
 	if (!err && o->cgroups)
 		err = open_cgroups(s, o->cgroups);
 	l->events = &s->events;
+	if (guest_opts_named(&o->guest)) {
+		ro->guests = record_describe_guests;
+		ro->guests_ctx = s;
+	}
 	/* One thread was named, not what it makes later. */
 	l->no_inherit = o->inherit < 0 || (o->inherit == 0 && o->tids);
 	l->extra_sample_type = (o->code_page_size ? PERF_SAMPLE_CODE_PAGE_SIZE : 0) |

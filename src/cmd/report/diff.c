@@ -145,6 +145,7 @@ static int diff_run(struct app *app, void *opts, int argc, char **argv)
 			  .compute = DIFF_DELTA_ABS,
 			  .order = 1,
 			  .cfg = { .show_period = true } };
+	choose_sides(&o->choose, app);
 	static const char *const usual[] = { "perf.data.old", "perf.data" };
 	if (o->compute && parse_compute(&d, o->compute))
 		return app_usage(app,

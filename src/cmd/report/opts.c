@@ -276,6 +276,7 @@ const struct opt report_rows[] = {
 	OPT_FLAG('U', "hide-unresolved", struct report_opts, hide_unresolved,
 		 "hide rows without symbols"),
 	SYMBOL_OPT_ROWS(struct report_opts, symbols),
+	GUEST_OPT_ROWS(struct report_opts, symbols.guest),
 	OPT_END(),
 };
 

@@ -130,6 +130,8 @@ static int report_once(struct app *app, struct report_opts *o, bool *again)
 static int report_run(struct app *app, void *opts, int argc, char **argv)
 {
 	struct report_opts *o = opts;
+	o->choose.sides_given |= guest_opts_named(&o->symbols.guest);
+	choose_sides(&o->choose, app);
 	int taken = report_take_sort(o, argc, argv);
 	if (taken < 0)
 		return app_fail(app, taken);

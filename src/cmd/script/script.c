@@ -172,21 +172,14 @@ static const struct opt script_rows[] = {
 		 "LBR call stacks are shown as recorded", .refused = true),
 	OPT_FLAG(0, "show-kernel-path", struct script_opts, force,
 		 "use --header to see which kernel it was", .refused = true),
-	OPT_FLAG(0, "guest-code", struct script_opts, force, "Guest code cannot be symbolised",
-		 .refused = true),
-	OPT_STR(0, "guestmount", struct script_opts, language, "DIR",
-		"Guest code cannot be symbolised", .refused = true),
-	OPT_STR(0, "guestkallsyms", struct script_opts, language, "FILE",
-		"Guest code cannot be symbolised", .refused = true),
-	OPT_STR(0, "guestmodules", struct script_opts, language, "FILE",
-		"Guest code cannot be symbolised", .refused = true),
-	OPT_STR(0, "guestvmlinux", struct script_opts, language, "FILE",
-		"Guest code cannot be symbolised", .refused = true),
+	OPT_FLAG(0, "guest-code", struct script_opts, force,
+		 "Code that a hypervisor maps for its guest cannot be symbolised", .refused = true),
 	CHOOSE_OPT_ROWS(struct script_opts, choose),
 	GATE_OPT_ROWS(struct script_opts, gate),
 	OPT_STR(0, "dsos", struct script_opts, dsos, "LIST", "only in these libraries"),
 	OPT_STR('S', "symbols", struct script_opts, only, "LIST", "only in these functions"),
 	SYMBOL_OPT_ROWS(struct script_opts, symbols),
+	GUEST_OPT_ROWS(struct script_opts, symbols.guest),
 	OPT_END(),
 };
 
@@ -692,6 +685,8 @@ static int script_run(struct app *app, void *opts, int argc, char **argv)
 				 app->json ? "JSON is not possible" : "standard input has no name");
 	if (script_fields_asked(&o->fields, &s.asked, &app->diag))
 		return app_usage_said(app);
+	o->choose.sides_given = guest_opts_named(&o->symbols.guest);
+	choose_sides(&o->choose, app);
 	int status = choose_check(&o->choose, app);
 	if (status)
 		return status;

@@ -1,11 +1,10 @@
 /* sonde top: where the time goes right now, by function and call graph. */
+#include "cmd/top/top.h"
 #include "cmd/annotate/annotate.h"
 #include "cmd/app/choose_opts.h"
 #include "cmd/app/commands.h"
 #include "cmd/app/opt_rows.h"
 #include "cmd/app/serve.h"
-#include "cmd/record/record.h"
-#include "cmd/report/report.h"
 #include "base/clock.h"
 #include "session/output.h"
 #include "session/command_run.h"
@@ -20,20 +19,6 @@
 #include <unistd.h>
 
 enum { TEXT_ROWS = 20, FLUSH_NS = 200000000, IDLE_NS = 1000000, RING_WAITS = 16 << 20 };
-
-struct top_cmd_opts {
-	struct record_opts record; /* first: its option calls get this struct */
-	struct report_opts report;
-	struct top_opts top;
-	struct annotate_opts code; /* how annotated functions are written */
-	const char *delay;
-	const char *keep;
-	const char *listen, *token_file;
-	u64 entries;
-	const char *ignored;
-	bool accepted;
-	char record_mode[48]; /* the part of --call-graph that is about recording */
-};
 
 struct top_call {
 	struct app *app;
@@ -87,7 +72,7 @@ static int take_graph(void *opts, const char *value, bool negated, struct diag *
 	return report_graph_words(&o->report.graph, value + len + (value[len] == ','), d);
 }
 
-static void top_defaults(void *opts)
+void top_defaults(void *opts)
 {
 	struct top_cmd_opts *o = opts;
 	report_defaults(&o->report);
@@ -330,6 +315,7 @@ static int top_run(struct app *app, void *opts, int argc, char **argv)
 	}
 	rec->live.sample_time = 1;
 	rec->quiet = true;
+	rec->guest = o->report.symbols.guest;
 	strbuf_init(&c->sort);
 	strbuf_init(&c->target);
 	choose_init(&c->report.choose);
