@@ -242,6 +242,58 @@ static void test_kernel(void)
 	end();
 }
 
+/* The kernels of virtual machines: perf records their modules first, for any guest (0) or one. */
+static void guest_map(u32 pid, u64 addr, u64 len, const char *name)
+{
+	add(&(struct perf_side){ .type = PERF_RECORD_MMAP,
+				 .misc = PERF_RECORD_MISC_GUEST_KERNEL,
+				 .pid = pid,
+				 .addr = addr,
+				 .len = len,
+				 .pgoff = addr,
+				 .name = name },
+	    0);
+}
+
+static void test_guests(void)
+{
+	begin();
+	kernel_map(0xffffffff81000000, 0x1000000, "[kernel.kallsyms]_text", 0);
+	guest_map(0, 0xffffffffc0000000, 0x1000, "[virtio_net]");
+	guest_map(0, 0xffffffff81000000, 0x1000, "[guest.kernel.kallsyms]_text");
+	guest_map(7, 0xffffffff92000000, 0x1000, "[guest.kernel.kallsyms.7]_text");
+	guest_map(7, 0xffffffffc0000000, 0x2000, "[virtio_net]");
+	seal();
+	u32 any = tasks_guest(t, 5), own = tasks_guest(t, 7);
+	ok(any != SPACE_NONE && any != SPACE_KERNEL && own != any, "guests: spaces of their own");
+	is_str(find(any, 0xffffffff81000123, 1), "[guest.kernel.kallsyms]+0xffffffff81000123",
+	       "guests: any");
+	is_str(find(any, 0xffffffffc0000123, 1), "[virtio_net]+0xffffffffc0000123",
+	       "guests: the kernel's map ends where it says");
+	is_str(find(any, 0xffffffff92000123, 1), "-", "guests: not that of another one");
+	is_str(find(own, 0xffffffff92000123, 1), "[guest.kernel.kallsyms.7]+0xffffffff92000123",
+	       "guests: one by its process");
+	is_str(find(own, 0xffffffffc0001123, 1), "[virtio_net]+0xffffffffc0001123",
+	       "guests: its module");
+	is_str(find(SPACE_KERNEL, 0xffffffff81000123, 1), "[kernel.kallsyms]+0xffffffff81000123",
+	       "guests: the host's kernel is another one");
+	u32 first = 0, nr = 0;
+	for (u32 i = 1; i < cat.images.nr; i++) {
+		nr += cat.images.at[i].guest != 0;
+		first = cat.images.at[i].guest && cat.images.at[i].pid == 7 && !first
+				? cat.images.at[i].guest
+				: first;
+	}
+	is_u64(nr, 4, "guests: images of theirs");
+	ok(first && cat.images.at[first].pid == 7 && cat.images.at[first].guest == first,
+	   "guests: which belong together");
+	end();
+	begin();
+	seal();
+	is_u64(tasks_guest(t, 7), SPACE_NONE, "guests: there are none");
+	end();
+}
+
 /* 100 processes, each the child of the one before, each with a map of its own. */
 static void test_long_line(void)
 {
@@ -644,6 +696,7 @@ int main(void)
 	test_comm();
 	test_maps();
 	test_kernel();
+	test_guests();
 	test_long_line();
 	test_order();
 	test_build_ids();
