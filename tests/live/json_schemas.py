@@ -51,6 +51,8 @@ CASES = [
     ("record", "value", "kwork --kwork sched,irq record -o kwork-top.data -- sleep 0.1"),
     ("kwork-top", "value", "kwork top -i kwork-top.data"),
     ("kvm-stat", "value", "kvm stat report -i one.data"),
+    ("c2c", "value", "c2c report -i c2c.data -c pid,tid,iaddr"),
+    ("c2c", "value", "c2c report -i c2c.data -d peer --stats"),
     ("evlist", "value", "evlist -i one.data"),
     ("evlist", "value", "evlist -i switches.data"),
     ("buildid-list", "value", "buildid-list -i one.data"),
@@ -216,6 +218,8 @@ def read(form, words):
     return [json.loads(text)], done
 
 
+# Loads and stores, which few machines can sample.
+subprocess.run([str(pathlib.Path(SONDE).parent / "tests" / "perf_c2c"), SONDE, "1000", "2000", "c2c.data"], check=True)
 schemas = {p.name.removesuffix(".schema.json"): json.loads(p.read_text()) for p in SCHEMAS.glob("*.schema.json")}
 for name, schema in sorted(schemas.items()):
     try:

@@ -22,6 +22,7 @@ const struct command *const commands[] = {
 	&command_kvm,
 	&command_kwork,
 	&command_mem,
+	&command_c2c,
 	&command_flame,
 	&command_timechart,
 	&command_timeline,
@@ -60,13 +61,6 @@ static const struct opt_example examples[] = {
 	{ 0 },
 };
 
-/* Of perf, to come. */
-static const struct opt_example elsewhere[] = {
-	{ "c2c", "not yet: 'mem record -- COMMAND', then 'mem report -s "
-		 "symbol_daddr,dso_daddr,mem,snoop'" },
-	{ 0 },
-};
-
 const struct command program = {
 	.name = "sonde",
 	.summary = "one instrument for a running Linux system",
@@ -75,5 +69,4 @@ const struct command program = {
 	.opts = app_global_rows,
 	.opts_size = sizeof(struct app_common),
 	.subs = commands,
-	.elsewhere = elsewhere,
 };

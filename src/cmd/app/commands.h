@@ -55,6 +55,7 @@ extern const struct command command_help;
 extern const struct command command_inject;
 extern const struct command command_inspect;
 extern const struct command command_kmem;
+extern const struct command command_c2c;
 extern const struct command command_kvm;
 extern const struct command command_kwork;
 extern const struct command command_list;

@@ -1,5 +1,6 @@
 /* `sonde mem`: loads and stores with their cost, as the hardware samples them. record and report with what memory accesses need. */
 #include "cmd/app/commands.h"
+#include "cmd/mem/mem.h"
 #include "cmd/record/preset.h"
 #include "cmd/report/report.h"
 #include "kern/sysroot.h"
@@ -9,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LATENCY_DEFAULT = 30, PERF_FAILED_STATUS = 255 };
+enum { PERF_FAILED_STATUS = 255 };
 
 struct mem_access_opts {
 	const char *type; /* load, store */
@@ -27,7 +28,7 @@ static void mem_defaults(void *opts)
 {
 	struct mem_access_opts *o = opts;
 	o->type = "load,store";
-	o->latency = LATENCY_DEFAULT;
+	o->latency = MEM_LATENCY_DEFAULT;
 	report_defaults(&o->report);
 }
 
@@ -51,15 +52,7 @@ static int parse_type(struct app *app, const struct mem_access_opts *o, bool *lo
 
 /* ---- recording -------------------------------------------------------------------------------------------------- */
 
-/* What this CPU samples memory accesses with. */
-struct mem_events {
-	bool loads, stores; /* Intel: an event each */
-	bool loads_aux; /* which must be opened together with that of loads */
-	bool ibs; /* AMD: one for both */
-	char load_event[96];
-};
-
-static int find_events(struct mem_events *e)
+int mem_find_events(struct mem_events *e)
 {
 	static const char folder[] = "sys/bus/event_source/devices";
 	struct sysroot r;
@@ -82,7 +75,7 @@ static int find_events(struct mem_events *e)
 	return err;
 }
 
-static int no_events(struct app *app)
+int mem_no_events(struct app *app)
 {
 	if (app->dialect->perf_closing_lines) {
 		strbuf_str(&app->err, "failed: memory events not supported\n");
@@ -95,7 +88,7 @@ static int no_events(struct app *app)
 	return APP_FAILED;
 }
 
-static void list_events(struct app *app, const struct mem_events *e)
+void mem_list_events(struct app *app, const struct mem_events *e)
 {
 	struct strbuf *to = app->dialect->perf_closing_lines ? &app->err : &app->out;
 	if (e->ibs)
@@ -106,14 +99,11 @@ static void list_events(struct app *app, const struct mem_events *e)
 		strbuf_str(to, "ldlat-stores : available\n");
 }
 
-/* -e of mem record: 0, or a usage status. */
-static int choose_events(struct app *app, const struct mem_access_opts *o, bool *loads, bool *stores)
+int mem_choose_kinds(struct app *app, const char *kinds, bool *loads, bool *stores)
 {
 	static const char *const words[] = { "ldlat-loads", "ldlat-stores", "mem-ldst" };
-	if (!o->kinds)
-		return parse_type(app, o, loads, stores);
 	*loads = *stores = false;
-	for (const char *at = o->kinds; *at;) {
+	for (const char *at = kinds; *at;) {
 		size_t len = strcspn(at, ",");
 		size_t i = 0;
 		while (i < ARRAY_SIZE(words) &&
@@ -130,12 +120,21 @@ static int choose_events(struct app *app, const struct mem_access_opts *o, bool 
 	return 0;
 }
 
-static void load_event(struct mem_events *e, u64 latency)
+bool mem_use_events(struct mem_events *e, bool loads, bool stores, u64 latency)
 {
+	u32 nr = 0;
 	(void)snprintf(e->load_event, sizeof(e->load_event),
 		       e->loads_aux ? "{cpu/mem-loads-aux/,cpu/mem-loads,ldlat=%llu/}:P"
 				    : "cpu/mem-loads,ldlat=%llu/P",
 		       (unsigned long long)latency);
+	if (e->ibs && !e->loads)
+		e->list[nr++] = "ibs_op//";
+	if (loads && e->loads)
+		e->list[nr++] = e->load_event;
+	if (stores && e->stores && nr + 1 < ARRAY_SIZE(e->list))
+		e->list[nr++] = "cpu/mem-stores/P";
+	e->list[nr] = NULL;
+	return nr;
 }
 
 static int record_run(struct app *app, void *opts, int argc, char **argv)
@@ -143,36 +142,28 @@ static int record_run(struct app *app, void *opts, int argc, char **argv)
 	struct mem_access_opts *o = opts;
 	struct mem_events e;
 	bool loads, stores;
-	const char *events[3] = { NULL };
-	u32 nr = 0;
-	int err = find_events(&e);
+	int err = mem_find_events(&e);
 	if (err)
 		return app_fail(app, err);
 	if (!e.loads && !e.stores && !e.ibs)
-		return no_events(app);
+		return mem_no_events(app);
 	if (o->kinds && !strcmp(o->kinds, "list")) {
-		list_events(app, &e);
+		mem_list_events(app, &e);
 		return APP_DONE;
 	}
-	int status = choose_events(app, o, &loads, &stores);
+	int status = o->kinds ? mem_choose_kinds(app, o->kinds, &loads, &stores)
+			      : parse_type(app, o, &loads, &stores);
 	if (status)
 		return status;
-	load_event(&e, o->latency);
-	if (e.ibs && !e.loads)
-		events[nr++] = "ibs_op//";
-	if (loads && e.loads)
-		events[nr++] = e.load_event;
-	if (stores && e.stores)
-		events[nr++] = "cpu/mem-stores/P";
-	if (!nr)
-		return no_events(app);
+	if (!mem_use_events(&e, loads, stores, o->latency))
+		return mem_no_events(app);
 	o->record.live.weight = o->record.live.data_addr = true;
 	o->record.live.only_user |= o->only_user;
 	o->record.live.only_kernel |= o->only_kernel;
 	o->record.phys_data |= o->phys_data;
 	o->record.data_page_size |= o->data_page_size;
 	return record_run_preset(app, &o->record,
-				 &(struct record_preset){ .events = events, .sampled = true }, argc,
+				 &(struct record_preset){ .events = e.list, .sampled = true }, argc,
 				 argv);
 }
 
