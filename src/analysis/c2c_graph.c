@@ -6,31 +6,31 @@
 
 enum { DEPTH_MAX = 256 }; /* branches within branches */
 
-struct path {
+struct c2c_path {
 	const u32 *ids;
 	u32 nr;
 	u64 weight;
 };
 
-struct graph {
+struct c2c_drawing {
 	struct tree *t;
 	const struct c2c_graph_env *env;
-	struct path *paths; /* sorted: equal beginnings are neighbours, shorter ones first */
+	struct c2c_path *paths; /* sorted: equal beginnings are neighbours, shorter ones first */
 };
 
-static u32 id_at(const struct c2c_graph_env *e, const struct path *p, u32 depth)
+static u32 id_at(const struct c2c_graph_env *e, const struct c2c_path *p, u32 depth)
 {
 	return p->ids[e->outermost_first ? depth : p->nr - 1 - depth];
 }
 
-static u32 func_at(const struct c2c_graph_env *e, const struct path *p, u32 depth)
+static u32 func_at(const struct c2c_graph_env *e, const struct c2c_path *p, u32 depth)
 {
 	return e->names->func_of[id_at(e, p, depth)];
 }
 
 static int by_path(const void *pa, const void *pb, void *ctx)
 {
-	const struct path *a = pa, *b = pb;
+	const struct c2c_path *a = pa, *b = pb;
 	const struct c2c_graph_env *e = ctx;
 	for (u32 i = 0; i < a->nr && i < b->nr; i++) {
 		u32 x = func_at(e, a, i), y = func_at(e, b, i);
@@ -40,7 +40,7 @@ static int by_path(const void *pa, const void *pb, void *ctx)
 	return a->nr < b->nr ? -1 : a->nr > b->nr;
 }
 
-static int add_label(const struct graph *g, const struct path *p, u32 depth)
+static int add_label(const struct c2c_drawing *g, const struct c2c_path *p, u32 depth)
 {
 	u32 id = id_at(g->env, p, depth);
 	const struct name_func *f = &g->env->names->funcs[g->env->names->func_of[id]];
@@ -68,10 +68,10 @@ static void link_node(struct tree *t, u32 *first, u32 node)
 	*at = node;
 }
 
-static int build(struct graph *g, u32 from, u32 to, u32 depth, u32 level, u32 *first);
+static int build(struct c2c_drawing *g, u32 from, u32 to, u32 depth, u32 level, u32 *first);
 
 /* Paths that are alike up to this depth, and have one more function in common. */
-static int add_branch(struct graph *g, u32 from, u32 to, u32 depth, u32 level, u64 weight,
+static int add_branch(struct c2c_drawing *g, u32 from, u32 to, u32 depth, u32 level, u64 weight,
 		      u32 *first)
 {
 	struct tree *t = g->t;
@@ -84,7 +84,7 @@ static int add_branch(struct graph *g, u32 from, u32 to, u32 depth, u32 level, u
 				 .next = TREE_NONE };
 	u32 nr_labels = 0;
 	/* Sorted, so what the first and the last have in common, all have. */
-	const struct path *a = &g->paths[from], *b = &g->paths[to - 1];
+	const struct c2c_path *a = &g->paths[from], *b = &g->paths[to - 1];
 	do {
 		int err = add_label(g, a, depth + nr_labels++);
 		if (err)
@@ -105,7 +105,7 @@ static int add_branch(struct graph *g, u32 from, u32 to, u32 depth, u32 level, u
 	return err;
 }
 
-static int build(struct graph *g, u32 from, u32 to, u32 depth, u32 level, u32 *first)
+static int build(struct c2c_drawing *g, u32 from, u32 to, u32 depth, u32 level, u32 *first)
 {
 	int err = 0;
 	for (u32 i = from, end; i < to && !err; i = end) {
@@ -124,13 +124,13 @@ static int build(struct graph *g, u32 from, u32 to, u32 depth, u32 level, u32 *f
 int c2c_graph(struct tree *t, const struct c2c_chain *chains, size_t nr,
 	      const struct c2c_graph_env *env)
 {
-	struct graph g = { .t = t, .env = env, .paths = calloc(nr + 1, sizeof(*g.paths)) };
+	struct c2c_drawing g = { .t = t, .env = env, .paths = calloc(nr + 1, sizeof(*g.paths)) };
 	u32 nr_paths = 0, first = TREE_NONE;
 	if (!g.paths)
 		return -ENOMEM;
 	t->total = 0;
 	for (size_t i = 0; i < nr; i++) {
-		struct path *p = &g.paths[nr_paths];
+		struct c2c_path *p = &g.paths[nr_paths];
 		p->ids = chain_frames(env->chains, chains[i].chain, &p->nr);
 		p->weight = chains[i].period;
 		t->total += p->nr ? p->weight : 0;

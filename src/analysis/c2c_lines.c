@@ -223,7 +223,7 @@ static int add_access(struct c2c_lines *c, struct c2c_entry *e, const struct c2c
 
 /* ---- lines and places -------------------------------------------------------------------------------------------- */
 
-struct place {
+struct c2c_access {
 	u64 address, place;
 	u32 image;
 	bool mapped;
@@ -233,17 +233,18 @@ struct place {
  * Where the data is. Code of the kernel that copies from or to a program's memory is shown as without a map, as perf does: the two
  * cannot share a line of their own.
  */
-static struct place place_of(const struct c2c_lines *c, const struct sample *s)
+static struct c2c_access place_of(const struct c2c_lines *c, const struct sample *s)
 {
 	const struct frame *f = &c->frames->frames[s->data];
 	bool known = s->data && f->image != IMAGE_NONE && f->mode == s->mode;
-	return (struct place){ .address = s->addr,
-			       .place = known ? f->offset : s->addr,
-			       .image = known ? f->image : IMAGE_NONE,
-			       .mapped = known };
+	return (struct c2c_access){ .address = s->addr,
+				    .place = known ? f->offset : s->addr,
+				    .image = known ? f->image : IMAGE_NONE,
+				    .mapped = known };
 }
 
-static struct c2c_entry *line_of(struct c2c_lines *c, const struct place *p, const struct sample *s)
+static struct c2c_entry *line_of(struct c2c_lines *c, const struct c2c_access *p,
+				 const struct sample *s)
 {
 	u64 words[] = { s->mode, p->image, p->place / C2C_LINE };
 	u32 index;
@@ -314,7 +315,7 @@ static int add_chain(struct c2c_lines *c, u32 place, const struct sample *s)
 
 static int add_sample(struct c2c_lines *c, const struct sample *s)
 {
-	struct place p = place_of(c, s);
+	struct c2c_access p = place_of(c, s);
 	const struct frame *code = &c->frames->frames[s->leaf];
 	struct c2c_stats st = stats_of(s, p.mapped && s->leaf && code->image != IMAGE_NONE);
 	struct c2c_entry *line = line_of(c, &p, s);

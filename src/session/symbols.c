@@ -259,6 +259,7 @@ struct sym_config symbols_config(struct symbols *s, const struct symbol_opts *o)
 		.guest_text = guest_text,
 		.guest_ctx = (void *)&o->guest,
 		.guest_vmlinux = o->guest.vmlinux,
+		.guest_option = diag_option(s->diag, DIAG_OPT_GUEST_KALLSYMS),
 		.kallsyms_option = diag_option(s->diag, DIAG_OPT_KALLSYMS),
 		.diag = s->diag,
 		.max_notes = s->all_notes ? 0 : 5,

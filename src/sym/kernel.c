@@ -376,9 +376,10 @@ int kernel_syms_open_guest(struct kernel_syms *k, const struct sym_config *cfg,
 	if (err == -ENOMEM)
 		return err;
 	if (err) {
-		say(k, "guests' kernel functions are not named: no symbol list of the guest",
-		    "copy /proc/kallsyms and /proc/modules of the guest: kvm --guestkallsyms FILE "
-		    "--guestmodules FILE report");
+		say(k, "guests' kernel functions are not named: no symbol list of the guest", NULL);
+		if (asprintf(&k->hint, "copy the guest's /proc/kallsyms, and use %s FILE",
+			     cfg->guest_option ? cfg->guest_option : "the copy as") < 0)
+			k->hint = NULL;
 		return -ENOENT;
 	}
 	err = use_guest_list(k, recorded);

@@ -53,6 +53,7 @@ struct sym_config {
 	 */
 	int (*guest_text)(void *ctx, u32 pid, enum sym_kernel_text what, struct sym_text *ret);
 	void *guest_ctx;
+	const char *guest_option; /* what hints call the way to name a guest's list; NULL: nothing */
 	const char *guest_vmlinux; /* the image of guests' kernels, by the user's word; NULL: none */
 	const char *kallsyms_option; /* what hints call the way to name such a file; NULL: nothing */
 	bool kallsyms_given; /* the text is a file the user named: take it without comparing build ids */

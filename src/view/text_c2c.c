@@ -110,7 +110,7 @@ void text_c2c_details(const struct text_c2c_opts *o, struct strbuf *to)
 /* ---- columns ----------------------------------------------------------------------------------------------------- */
 
 /* What is printed for an entry; `all` is what its percentages are relative to. */
-struct cell {
+struct c2c_cell {
 	const struct text_c2c_opts *o;
 	const struct c2c_entry *e;
 	const struct c2c_stats *all;
@@ -120,40 +120,40 @@ struct cell {
 	struct strbuf *to;
 };
 
-struct column {
+struct c2c_column {
 	const char *above,
 		*head; /* two lines of the head; what stands above may be for several columns: */
 	int width;
-	void (*put)(const struct cell *c);
+	void (*put)(const struct c2c_cell *c);
 	u32 span; /* so many more */
 };
 
-static void put_number(const struct cell *c, u64 v)
+static void put_number(const struct c2c_cell *c, u64 v)
 {
 	strbuf_printf(c->to, "%*llu", c->width, (ull)v);
 }
 
-static void put_address(const struct cell *c, u64 v)
+static void put_address(const struct c2c_cell *c, u64 v)
 {
 	char text[24];
 	(void)snprintf(text, sizeof(text), "0x%llx", (ull)v);
 	strbuf_printf(c->to, "%*s", c->width, text);
 }
 
-static void put_percent(const struct cell *c, u32 part, u32 all)
+static void put_percent(const struct c2c_cell *c, u32 part, u32 all)
 {
 	char text[24];
 	(void)snprintf(text, sizeof(text), "%.2f%%", text_c2c_share(part, all));
 	strbuf_printf(c->to, "%*s", c->width, text);
 }
 
-static void put_mean(const struct cell *c, const struct c2c_cost *cost)
+static void put_mean(const struct c2c_cell *c, const struct c2c_cost *cost)
 {
 	strbuf_printf(c->to, "%*.0f", c->width, cost->mean);
 }
 
 #define COUNT(name, value)                                                                         \
-	static void name(const struct cell *c)                                                     \
+	static void name(const struct c2c_cell *c)                                                 \
 	{                                                                                          \
 		const struct c2c_stats *s = &c->e->stats;                                          \
 		put_number(c, value);                                                              \
@@ -180,7 +180,7 @@ COUNT(put_rmt_dram, s->rmt_dram)
 #undef COUNT
 
 #define SHARE(name, field)                                                                         \
-	static void name(const struct cell *c)                                                     \
+	static void name(const struct c2c_cell *c)                                                 \
 	{                                                                                          \
 		put_percent(c, c->e->stats.field, c->all->field);                                  \
 	}
@@ -194,7 +194,7 @@ SHARE(put_st_na_share, st_na)
 #undef SHARE
 
 #define MEAN(name, field)                                                                          \
-	static void name(const struct cell *c)                                                     \
+	static void name(const struct c2c_cell *c)                                                 \
 	{                                                                                          \
 		put_mean(c, &c->e->field);                                                         \
 	}
@@ -205,22 +205,22 @@ MEAN(put_lcl_peer_cost, lcl_peer_cost)
 MEAN(put_load_cost, load_cost)
 #undef MEAN
 
-static void put_index(const struct cell *c)
+static void put_index(const struct c2c_cell *c)
 {
 	put_number(c, c->index);
 }
 
-static void put_nothing(const struct cell *c)
+static void put_nothing(const struct c2c_cell *c)
 {
 	strbuf_printf(c->to, "%*s", c->width, "");
 }
 
-static void put_line_address(const struct cell *c)
+static void put_line_address(const struct c2c_cell *c)
 {
 	put_address(c, c->e->address);
 }
 
-static void put_code_address(const struct cell *c)
+static void put_code_address(const struct c2c_cell *c)
 {
 	put_address(c, c->e->iaddr);
 }
@@ -252,12 +252,12 @@ void text_c2c_memory_nodes(u64 nodes, struct strbuf *to)
 		strbuf_str(to, "N/A");
 }
 
-static void put_text(const struct cell *c, struct strbuf *text)
+static void put_text(const struct c2c_cell *c, struct strbuf *text)
 {
 	strbuf_printf(c->to, "%*s", c->width, strbuf_cstr(text));
 }
 
-static void put_memory_nodes(const struct cell *c)
+static void put_memory_nodes(const struct c2c_cell *c)
 {
 	struct strbuf s;
 	strbuf_init(&s);
@@ -266,12 +266,12 @@ static void put_memory_nodes(const struct cell *c)
 	strbuf_done(&s);
 }
 
-static void put_physical(const struct cell *c)
+static void put_physical(const struct c2c_cell *c)
 {
 	put_number(c, c->e->nr_paddrs);
 }
 
-static void put_worst(const struct cell *c)
+static void put_worst(const struct c2c_cell *c)
 {
 	const struct c2c_stats *s = &c->e->stats;
 	u32 part = c->o->display == C2C_LOCAL	 ? s->lcl_hitm
@@ -281,7 +281,7 @@ static void put_worst(const struct cell *c)
 	put_percent(c, part, c->o->all_measure);
 }
 
-static void put_pid(const struct cell *c)
+static void put_pid(const struct c2c_cell *c)
 {
 	strbuf_printf(c->to, "%*d", c->width, c->e->pid);
 }
@@ -295,7 +295,7 @@ static const char *last_name(const struct catalog *c, s32 tid, char own[24])
 	return own;
 }
 
-static void put_tid(const struct cell *c)
+static void put_tid(const struct c2c_cell *c)
 {
 	char own[24];
 	int width = max(c->width, 7) - 8;
@@ -303,7 +303,7 @@ static void put_tid(const struct cell *c)
 		      last_name(c->o->catalog, c->e->tid, own));
 }
 
-static void put_cpus(const struct cell *c)
+static void put_cpus(const struct c2c_cell *c)
 {
 	put_number(c, c2c_cpu_count(c->e));
 }
@@ -313,7 +313,7 @@ static const struct name_func *code_of(const struct text_c2c_opts *o, const stru
 	return &o->names->funcs[o->names->func_of[e->leaf]];
 }
 
-static void put_symbol(const struct cell *c)
+static void put_symbol(const struct c2c_cell *c)
 {
 	static const char letters[] = {
 		[FRAME_UNKNOWN] = ' ',	  [FRAME_KERNEL] = 'k',	      [FRAME_USER] = '.',
@@ -335,7 +335,7 @@ static const char *image_name(const struct text_c2c_opts *o, const struct c2c_en
 	return name ? name : "[unknown]";
 }
 
-static void put_image(const struct cell *c)
+static void put_image(const struct c2c_cell *c)
 {
 	strbuf_printf(c->to, "%-*s", c->width, image_name(c->o, c->e));
 }
@@ -346,7 +346,7 @@ void text_c2c_source(const struct text_c2c_opts *o, const struct c2c_entry *e, c
 	names_place(o->names, o->catalog, o->frames, e->leaf, lined, PLACE_BY_FUNCTION, to);
 }
 
-static void put_source(const struct cell *c)
+static void put_source(const struct c2c_cell *c)
 {
 	struct strbuf s;
 	strbuf_init(&s);
@@ -365,7 +365,7 @@ static u32 node_measure(const struct c2c_node *n, enum c2c_display d)
 				 : n->tot_hitm;
 }
 
-static void put_node_counts(const struct cell *c, u32 node, u32 nr_cpus)
+static void put_node_counts(const struct c2c_cell *c, u32 node, u32 nr_cpus)
 {
 	const struct c2c_stats *s = &c->e->stats;
 	const struct c2c_node none = { 0 }, *n = c->e->nodes ? &c->e->nodes[node] : &none;
@@ -383,7 +383,7 @@ static void put_node_counts(const struct cell *c, u32 node, u32 nr_cpus)
 }
 
 /* The CPUs of a node that had the entry: bits, and how many. */
-static u32 cpus_of_node(const struct cell *c, u32 node, u64 *set)
+static u32 cpus_of_node(const struct c2c_cell *c, u32 node, u64 *set)
 {
 	const struct c2c_machine *m = c->o->machine;
 	u32 nr = 0;
@@ -397,7 +397,7 @@ static u32 cpus_of_node(const struct cell *c, u32 node, u64 *set)
 	return nr;
 }
 
-static void put_nodes(const struct cell *c)
+static void put_nodes(const struct c2c_cell *c)
 {
 	bool first = true;
 	u64 *set = calloc((size_t)c->e->nr_cpu_words + 1, sizeof(*set));
@@ -426,27 +426,27 @@ static void put_nodes(const struct cell *c)
 
 enum { COLUMNS_MAX = 32 };
 
-struct columns {
-	struct column at[COLUMNS_MAX];
+struct c2c_columns {
+	struct c2c_column at[COLUMNS_MAX];
 	u32 nr;
 };
 
-static void add(struct columns *l, const struct column *from, u32 nr)
+static void add(struct c2c_columns *l, const struct c2c_column *from, u32 nr)
 {
 	for (u32 i = 0; i < nr && l->nr < COLUMNS_MAX; i++)
 		l->at[l->nr++] = from[i];
 }
 #define ADD(list, ...)                                                                             \
-	add(list, (const struct column[]){ __VA_ARGS__ },                                          \
-	    sizeof((const struct column[]){ __VA_ARGS__ }) / sizeof(struct column))
+	add(list, (const struct c2c_column[]){ __VA_ARGS__ },                                      \
+	    sizeof((const struct c2c_column[]){ __VA_ARGS__ }) / sizeof(struct c2c_column))
 
 /* What stands above several columns is as wide as all of them. */
-static void put_head_line(const struct columns *l, bool above, struct strbuf *to)
+static void put_head_line(const struct c2c_columns *l, bool above, struct strbuf *to)
 {
 	strbuf_str(to, "# ");
 	u32 skip = 0;
 	for (u32 i = 0; i < l->nr; i++) {
-		const struct column *c = &l->at[i];
+		const struct c2c_column *c = &l->at[i];
 		if (above && skip) {
 			skip--;
 			continue;
@@ -458,7 +458,7 @@ static void put_head_line(const struct columns *l, bool above, struct strbuf *to
 	strbuf_char(to, '\n');
 }
 
-static void put_head(const struct columns *l, struct strbuf *to)
+static void put_head(const struct c2c_columns *l, struct strbuf *to)
 {
 	strbuf_str(to, "#\n");
 	put_head_line(l, true, to);
@@ -471,10 +471,10 @@ static void put_head(const struct columns *l, struct strbuf *to)
 	strbuf_str(to, "\n#\n");
 }
 
-static void put_row(const struct columns *l, const struct cell *shared)
+static void put_row(const struct c2c_columns *l, const struct c2c_cell *shared)
 {
 	for (u32 i = 0; i < l->nr; i++) {
-		struct cell c = *shared;
+		struct c2c_cell c = *shared;
 		c.width = l->at[i].width;
 		strbuf_str(c.to, "  ");
 		l->at[i].put(&c);
@@ -489,7 +489,7 @@ static void put_row(const struct columns *l, const struct cell *shared)
 		NULL, "PA cnt", 6, put_physical, 0                                                 \
 	}
 
-static void line_columns(const struct text_c2c_opts *o, struct columns *l)
+static void line_columns(const struct text_c2c_opts *o, struct c2c_columns *l)
 {
 	ADD(l, { "", "Index", 5, put_index, 0 }, ADDRESS_COLUMNS(put_line_address, "Address"));
 	if (o->display == C2C_PEER)
@@ -521,23 +521,23 @@ static void line_columns(const struct text_c2c_opts *o, struct columns *l)
 void text_c2c_lines(const struct text_c2c_opts *o, const struct c2c_entry *lines, u32 nr,
 		    struct strbuf *to)
 {
-	struct columns l = { .nr = 0 };
+	struct c2c_columns l = { .nr = 0 };
 	line_columns(o, &l);
 	section("           Shared Data Cache Line Table          \n", to);
 	put_head(&l, to);
 	for (u32 i = 0; i < nr; i++)
-		put_row(&l, &(struct cell){ .o = o, .e = &lines[i], .index = i, .to = to });
+		put_row(&l, &(struct c2c_cell){ .o = o, .e = &lines[i], .index = i, .to = to });
 }
 
 /* ---- the pareto ---- */
 
 /* Columns that are as wide as what stands in them, of the places of one line. */
-struct widths {
+struct c2c_widths {
 	int symbol, image, source, task;
 };
 
 static void measure(const struct text_c2c_opts *o, const struct c2c_entry *e, const bool *lined,
-		    struct widths *w)
+		    struct c2c_widths *w)
 {
 	const struct name_func *f = code_of(o, e);
 	char own[24];
@@ -569,7 +569,8 @@ static const char *node_head(const struct text_c2c_opts *o)
 	return o->node_info ? "Node{cpu list}" : "Node";
 }
 
-static void place_columns(const struct text_c2c_opts *o, const struct widths *w, struct columns *l)
+static void place_columns(const struct text_c2c_opts *o, const struct c2c_widths *w,
+			  struct c2c_columns *l)
 {
 	bool peer = o->display == C2C_PEER;
 	ADD(l, { "", "Num", 5, put_nothing, 0 });
@@ -614,7 +615,7 @@ static void put_line(const struct text_c2c_opts *o, const struct c2c_entry *e, u
 {
 	static const char rule[] =
 		"  ----------------------------------------------------------------------\n";
-	struct columns l = { .nr = 0 };
+	struct c2c_columns l = { .nr = 0 };
 	ADD(&l, { "", "Num", 5, put_index, 0 });
 	if (o->display == C2C_PEER)
 		ADD(&l, { "", "", 7, put_rmt_peer, 0 }, { "", "", 7, put_lcl_peer, 0 });
@@ -623,7 +624,7 @@ static void put_line(const struct text_c2c_opts *o, const struct c2c_entry *e, u
 	ADD(&l, { "", "", 7, put_st_l1hit, 0 }, { "", "", 7, put_st_l1miss, 0 },
 	    { "", "", 7, put_st_na, 0 }, { "", "", 18, put_line_address, 0 });
 	strbuf_str(to, rule);
-	put_row(&l, &(struct cell){ .o = o, .e = e, .index = index, .to = to });
+	put_row(&l, &(struct c2c_cell){ .o = o, .e = e, .index = index, .to = to });
 	strbuf_str(to, rule);
 }
 
@@ -655,8 +656,8 @@ int text_c2c_pareto(const struct text_c2c_opts *o, const struct c2c_entry *lines
 	strbuf_str(to, nr ? "" : "#\n");
 	for (u32 i = 0; i < nr && !err; i++) {
 		const struct c2c_entry *first = &places[lines[i].first], *end = first + lines[i].nr;
-		struct widths w = { .symbol = 6, .image = 0, .source = 11 };
-		struct columns l = { .nr = 0 };
+		struct c2c_widths w = { .symbol = 6, .image = 0, .source = 11 };
+		struct c2c_columns l = { .nr = 0 };
 		for (const struct c2c_entry *e = first; e < end; e++)
 			measure(o, e, lined, &w);
 		place_columns(o, &w, &l);
@@ -668,11 +669,11 @@ int text_c2c_pareto(const struct text_c2c_opts *o, const struct c2c_entry *lines
 		for (const struct c2c_entry *e = first; e < end && !err; e++) {
 			if (!e->shown)
 				continue;
-			put_row(&l, &(struct cell){ .o = o,
-						    .e = e,
-						    .all = &lines[i].stats,
-						    .lined = lined,
-						    .to = to });
+			put_row(&l, &(struct c2c_cell){ .o = o,
+							.e = e,
+							.all = &lines[i].stats,
+							.lined = lined,
+							.to = to });
 			err = put_graph(o, e, lines[i].period, &tree, to);
 		}
 	}

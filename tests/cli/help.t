@@ -72,8 +72,8 @@ like "$out" '^sonde version [0-9]+\.[0-9]+' "has a number"
 exits 129 "an unknown command" "$SONDE" wrokload
 like "$err" "unknown command 'wrokload'" "is named"
 like "$err" "did you mean 'workload'" "and what is close"
-exits 129 "a command of perf's that is not there" "$SONDE" c2c
-like "$err" "hint: not yet: 'mem record" "says what helps meanwhile"
+exits 129 "a command of perf's that is not there" "$SONDE" kvm stat live
+like "$err" "hint: not supported: 'kvm stat record" "says what helps meanwhile"
 exits 129 "help of an unknown command" "$SONDE" help wrokload
 exits 129 "help of a misspelt page" "$SONDE" help evnts
 like "$err" "did you mean 'events'" "names the page that is no command"

@@ -56,7 +56,7 @@ like "$out" '^perf record: ' "is about record"
 exits 1 "a verb that perf has not" "$ours" recrod
 like "$err" "^perf: 'recrod' is not a perf-command. See 'perf --help'.$" "perf's message"
 like "$err" "record" "and the closest"
-exits 1 "a verb that we have not" "$ours" c2c
+exits 1 "a verb that we have not" "$ours" daemon
 like "$err" "There are:.* list .*record report" "says which there are"
 exits 0 "perf --list-cmds" "$ours" --list-cmds
 like " $out " ' list .*record report ' "for completion scripts"

@@ -38,7 +38,7 @@ done
 for option in -f --force -d --demangle-kernel; do
 	is "$("$SONDE" script -i rec.data $option 2>&1 | md5sum)" "$("$SONDE" script -i rec.data 2>&1 | md5sum)" "script $option changes nothing here"
 done
-for option in -a -L --insn-trace --xed --dlfilter=x --guestmount=x; do
+for option in -a -L --insn-trace --xed --dlfilter=x --guest-code; do
 	exits 129 "script $option" "$SONDE" script -i rec.data $option
 	like "$err" "is not supported" "is refused"
 done

@@ -39,8 +39,8 @@ like "$out" 'Analyze events for all VMs, VCPU 0:' "is named"
 unlike "$out" 'npf' "and has no others"
 exits 129 "a process that is none" "$SONDE" kvm stat report -p 1x -i kvm.data
 like "$err" "invalid process ID '1x'" "is named"
-exits 129 "guest symbols" "$SONDE" kvm --guestkallsyms=/proc/kallsyms stat report -i kvm.data
-like "$err" "Guest code cannot be symbolised" "are refused"
+exits 129 "code of guests" "$SONDE" kvm --guest-code stat report -i kvm.data
+like "$err" "maps for its guest cannot be symbolised" "is refused"
 
 # perf names reasons by the CPU of this machine, ours by what the event says: SVM.
 mkdir bin && ln -s "$SONDE" bin/perf

@@ -76,7 +76,7 @@ cmp ours theirs && [ -s ours ]
 ok $? "without the guest's files: addresses" || diag "$(diff theirs ours)"
 exits 0 "without them, under our own name" "$SONDE" kvm -i guest.data report --stdio
 like "$err" "guests' kernel functions are not named" "which is said"
-like "$err" "hint: .*--guestkallsyms FILE" "with what to do"
+like "$err" "hint: copy the guest.s /proc/kallsyms, and use --guestkallsyms FILE" "with what to do"
 
 # ---- report and script called as perf leave guests out; under our own name they have their marks
 is "$("$PWD/bin/perf" report --stdio -i guest.data --sort comm,dso 2>/dev/null | rows)" "$(command perf report --stdio -i guest.data --sort comm,dso 2>/dev/null | rows)" \
@@ -118,6 +118,11 @@ cp guest.modules mnt/2202/proc/modules
 cmp ours wanted && grep -q virtnet_poll ours
 ok $? "--guestmount: functions of that guest" || diag "$(diff ours wanted; cat ours.err)"
 like "$("$SONDE" kvm --guestmount mnt -i own.data report --stdio --sort dso 2>/dev/null)" '\[guest\.kernel\.kallsyms\.2202\]' "and whose kernel it is"
+
+# Options stand before the command or after it.
+# shellcheck disable=SC2086
+is "$("$SONDE" kvm report $files -i guest.data --host --stdio --sort sym 2>/dev/null)" "$("$SONDE" kvm --host $files -i guest.data report --stdio --sort sym 2>/dev/null)" \
+	"options after the command"
 
 # ---- files: hidden addresses, a list that was moved, damaged ones, none
 sed 's/^[0-9a-f]*/0000000000000000/' guest.kallsyms >hidden

@@ -301,7 +301,7 @@ like "$out" "\[g\] rcu_check_callbacks" "S4-308: the mark of a guest's kernel"
 like "$out" "\[unknown\] +\[u\] 0x0000000000401000" "S4-308: and of its programs"
 unlike "$out" "\[k\]|\[\.\]" "S4-306: nothing of the host"
 exits 0 "S4-375: the steps that the page describes are in the help" "$PWD/bin/perf" kvm record --help
-like "$out" "copies of the guest's /proc/kallsyms and" "S4-375: lists"
+like "$(tr -s ' \n' ' ' <<<"$out")" "copies of the guest's /proc/kallsyms and /proc/modules" "S4-375: lists"
 exits 0 "S4-375: options" "$PWD/bin/perf" kvm --help
 for option in host guest guestkallsyms guestmodules guestmount; do
 	like "$out" "--$option" "S4-375: --$option"

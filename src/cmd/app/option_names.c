@@ -19,6 +19,7 @@ const char *const app_option_names[DIAG_OPT_NR] = {
 	[DIAG_OPT_STALE] = "--stale",
 	[DIAG_OPT_DETAILS] = "--details",
 	[DIAG_OPT_KALLSYMS] = "--kallsyms",
+	[DIAG_OPT_GUEST_KALLSYMS] = "--guestkallsyms",
 	[DIAG_OPT_KERNEL_CONFIG] = "--kernel-config",
 	[DIAG_OPT_HEADER] = "--header/--header-only",
 	[DIAG_OPT_UNSAFE] = "--unsafe",

@@ -260,13 +260,16 @@ static int run_sample(struct app *app, void *opts, int argc, char **argv)
 	record_sides(o, &o->record);
 	if (!o->record.output)
 		o->record.output = o->output ? o->output : file_name(o);
+	/* A command on the host is no guest: it says for how long. */
+	if (!app->dialect->records_as_perf && !o->record.pids && !o->record.tids && !o->record.user)
+		o->record.all |= !o->record.cpus;
 	return command_record.run(app, &o->record, argc, argv);
 }
 
 static int run_samples_report(struct app *app, void *opts, int argc, char **argv)
 {
 	struct kvm_opts *o = opts;
-	app->diag.recorder = "kvm record -a -- COMMAND";
+	app->diag.recorder = "kvm record -- COMMAND";
 	if (!o->report.inputs.items.nr)
 		o->report.input = o->input ? o->input : file_name(o);
 	choose_side(o, &o->report.choose);
@@ -317,11 +320,23 @@ static const char *const keys[] = { "sample", "time", NULL };
 
 /* clang-format off */
 #define T struct kvm_opts
+#define SIDE_ROWS \
+	OPT_FLAG(0, "host", T, host, "Samples of the host, too; files are called perf.data.kvm, with --no-guest perf.data.host"), \
+	OPT_FLAG(0, "guest", T, guest, "Samples of guests (default)")
+/* Also after the command's word. */
+static const struct opt side_rows[] = {
+	SIDE_ROWS,
+	OPT_END(),
+};
+static const struct opt guest_rows[] = {
+	SIDE_ROWS,
+	GUEST_OPT_ROWS(T, files),
+	OPT_END(),
+};
 static const struct opt kvm_rows[] = {
 	OPT_STR('i', "input", T, input, "FILE", "Read FILE (perf.data.guest)"),
 	OPT_STR('o', "output", T, output, "FILE", "Write FILE (perf.data.guest)"),
-	OPT_FLAG(0, "host", T, host, "Samples of the host, too; files are called perf.data.kvm, with --no-guest perf.data.host"),
-	OPT_FLAG(0, "guest", T, guest, "Samples of guests (default)"),
+	SIDE_ROWS,
 	OPT_FLAG(0, "guest-code", T, force, "Code that a hypervisor maps for its guest cannot be symbolised", .refused = true),
 	GUEST_OPT_ROWS(T, files),
 	OPT_END(),
@@ -338,6 +353,7 @@ static const struct opt stat_report_rows[] = {
 static const struct opt none_rows[] = {
 	OPT_END(),
 };
+#undef SIDE_ROWS
 #undef T
 /* clang-format on */
 
@@ -409,19 +425,19 @@ static const struct command command_kvm_stat = {
 };
 
 static const struct opt_example sample_examples[] = {
-	{ "kvm --guestkallsyms guest.kallsyms --guestmodules guest.modules record -a -- sleep 5",
+	{ "kvm record --guestkallsyms guest.kallsyms --guestmodules guest.modules -- sleep 5",
 	  "what guests execute, for five seconds" },
-	{ "kvm --host record -a -- sleep 5", "host and guests, into perf.data.kvm" },
+	{ "kvm record --host -- sleep 5", "host and guests, into perf.data.kvm" },
 	{ 0 },
 };
 static const struct opt_example samples_report_examples[] = {
-	{ "kvm --guestkallsyms guest.kallsyms --guestmodules guest.modules report",
+	{ "kvm report --guestkallsyms guest.kallsyms --guestmodules guest.modules",
 	  "functions of guests' kernels: [g]; programs in guests: [u]" },
-	{ "kvm --host report", "host and guests side by side" },
+	{ "kvm report --host", "host and guests side by side" },
 	{ 0 },
 };
 static const struct opt_example top_examples[] = {
-	{ "kvm --guestkallsyms guest.kallsyms top", "what guests execute right now" },
+	{ "kvm top --guestkallsyms guest.kallsyms", "what guests execute right now" },
 	{ 0 },
 };
 static const struct opt_example diff_examples[] = {
@@ -438,12 +454,14 @@ static const struct command command_kvm_record = {
 	.name = "record",
 	.summary = "sample what guests execute",
 	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
-	.about = "Samples of virtual machines, taken by the host, into perf.data.guest. Takes all "
-		 "options of `sonde record`. Only hardware counters run in a guest. The files of "
+	.about = "Samples of virtual machines, taken by the host, into perf.data.guest: of all "
+		 "guests, unless processes or CPUs are named (called as perf, only with -a). Takes "
+		 "all options of `sonde record`. Only hardware counters run in a guest. The files "
+		 "of "
 		 "--guestkallsyms and --guestmodules are copies of the guest's /proc/kallsyms and "
 		 "/proc/modules (there as root: sysctl kernel.kptr_restrict=0).",
 	.examples = sample_examples,
-	.opts = none_rows,
+	.opts = guest_rows,
 	.opts_size = sizeof(struct kvm_opts),
 	.same_opts = true,
 	.takes = &command_record,
@@ -462,7 +480,7 @@ static const struct command command_kvm_report = {
 		"in "
 		"its programs, which have no names.",
 	.examples = samples_report_examples,
-	.opts = none_rows,
+	.opts = side_rows,
 	.opts_size = sizeof(struct kvm_opts),
 	.mixed_words = true,
 	.same_opts = true,
@@ -477,7 +495,7 @@ static const struct command command_kvm_top = {
 	.usage = "[OPTIONS]",
 	.about = "Is `sonde top` for samples of virtual machines and takes all its options.",
 	.examples = top_examples,
-	.opts = none_rows,
+	.opts = guest_rows,
 	.opts_size = sizeof(struct kvm_opts),
 	.same_opts = true,
 	.takes = &command_top,
@@ -493,7 +511,7 @@ static const struct command command_kvm_diff = {
 		 "Without "
 		 "files it compares perf.data.host and perf.data.guest.",
 	.examples = diff_examples,
-	.opts = none_rows,
+	.opts = guest_rows,
 	.opts_size = sizeof(struct kvm_opts),
 	.mixed_words = true,
 	.same_opts = true,
@@ -508,7 +526,7 @@ static const struct command command_kvm_buildid_list = {
 	.usage = "[OPTIONS] [FILE]",
 	.about = "Is `sonde buildid-list` for perf.data.guest.",
 	.examples = build_id_examples,
-	.opts = none_rows,
+	.opts = side_rows,
 	.opts_size = sizeof(struct kvm_opts),
 	.mixed_words = true,
 	.same_opts = true,
@@ -530,8 +548,8 @@ static const struct command *const subs[] = {
 static const struct opt_example examples[] = {
 	{ "kvm stat record -- sleep 5", "record guest exits" },
 	{ "kvm stat report", "count them" },
-	{ "kvm --guestkallsyms guest.kallsyms record -a -- sleep 5", "sample what guests execute" },
-	{ "kvm --guestkallsyms guest.kallsyms report", "by function of the guest's kernel" },
+	{ "kvm record --guestkallsyms guest.kallsyms -- sleep 5", "sample what guests execute" },
+	{ "kvm report --guestkallsyms guest.kallsyms", "by function of the guest's kernel" },
 	{ 0 },
 };
 

@@ -391,7 +391,7 @@ static const struct opt c2c_report_rows[] = {
 
 static const struct opt_example record_examples[] = {
 	{ "c2c record -- COMMAND", "loads and stores of a command" },
-	{ "c2c record -a -- sleep 5", "of the whole system, for five seconds" },
+	{ "c2c record --ldlat 100 -- COMMAND", "loads that took 100 cycles and more" },
 	{ 0 },
 };
 static const struct opt_example c2c_report_examples[] = {

@@ -1,6 +1,6 @@
 /* `sonde mem`: loads and stores with their cost, as the hardware samples them. record and report with what memory accesses need. */
-#include "cmd/app/commands.h"
 #include "cmd/mem/mem.h"
+#include "cmd/app/commands.h"
 #include "cmd/record/preset.h"
 #include "cmd/report/report.h"
 #include "kern/sysroot.h"
