@@ -491,6 +491,23 @@ static void put_row(const struct c2c_columns *l, const struct c2c_cell *shared)
 
 static void line_columns(const struct text_c2c_opts *o, struct c2c_columns *l)
 {
+	static const struct c2c_column counts[] = {
+		{ "Total", "records", 7, put_records, 0 },
+		{ "Total", "Loads", 7, put_loads, 0 },
+		{ "Total", "Stores", 7, put_stores, 0 },
+		{ "--------- Stores --------", "L1Hit", 7, put_st_l1hit, 2 },
+		{ NULL, "L1Miss", 7, put_st_l1miss, 0 },
+		{ NULL, "N/A", 7, put_st_na, 0 },
+		{ "----- Core Load Hit -----", "FB", 7, put_fbhit, 2 },
+		{ NULL, "L1", 7, put_l1hit, 0 },
+		{ NULL, "L2", 7, put_l2hit, 0 },
+		{ "- LLC Load Hit --", "LclHit", 8, put_llchit, 1 },
+		{ NULL, "LclHitm", 7, put_lcl_hitm, 0 },
+		{ "- RMT Load Hit --", "RmtHit", 8, put_rmt_hit, 1 },
+		{ NULL, "RmtHitm", 7, put_rmt_hitm, 0 },
+		{ "--- Load Dram ----", "Lcl", 8, put_lcl_dram, 1 },
+		{ NULL, "Rmt", 8, put_rmt_dram, 0 },
+	};
 	ADD(l, { "", "Index", 5, put_index, 0 }, ADDRESS_COLUMNS(put_line_address, "Address"));
 	if (o->display == C2C_PEER)
 		ADD(l, { "Peer", "Snoop", 7, put_worst, 0 },
@@ -505,17 +522,7 @@ static void line_columns(const struct text_c2c_opts *o, struct c2c_columns *l)
 		    { "------- Load Hitm -------", "Total", 7, put_tot_hitm, 2 },
 		    { NULL, "LclHitm", 7, put_lcl_hitm, 0 },
 		    { NULL, "RmtHitm", 7, put_rmt_hitm, 0 });
-	ADD(l, { "Total", "records", 7, put_records, 0 }, { "Total", "Loads", 7, put_loads, 0 },
-	    { "Total", "Stores", 7, put_stores, 0 },
-	    { "--------- Stores --------", "L1Hit", 7, put_st_l1hit, 2 },
-	    { NULL, "L1Miss", 7, put_st_l1miss, 0 }, { NULL, "N/A", 7, put_st_na, 0 },
-	    { "----- Core Load Hit -----", "FB", 7, put_fbhit, 2 }, { NULL, "L1", 7, put_l1hit, 0 },
-	    { NULL, "L2", 7, put_l2hit, 0 }, { "- LLC Load Hit --", "LclHit", 8, put_llchit, 1 },
-	    { NULL, "LclHitm", 7, put_lcl_hitm, 0 },
-	    { "- RMT Load Hit --", "RmtHit", 8, put_rmt_hit, 1 },
-	    { NULL, "RmtHitm", 7, put_rmt_hitm, 0 },
-	    { "--- Load Dram ----", "Lcl", 8, put_lcl_dram, 1 },
-	    { NULL, "Rmt", 8, put_rmt_dram, 0 });
+	add(l, counts, ARRAY_SIZE(counts));
 }
 
 void text_c2c_lines(const struct text_c2c_opts *o, const struct c2c_entry *lines, u32 nr,
