@@ -77,7 +77,7 @@ import json, re
 t = json.load(open("top.json"))
 parts = ("load_ns", "idle_ns", "irq_ns", "softirq_ns")
 # The table is whole where each switch leaves the task that the one before went to; not where the kernel recorded none of an idle task
-# (seen on 6.18: one CPU, for perf as well, since something was cut off there). Before its first switch nothing of a CPU is known.
+# (lib.sh: on_cpu_with_idle_events). Before its first switch nothing of a CPU is known.
 now_on, begins, ends, gaps = {}, {}, 0, set()
 for line in open("top.txt"):
     m = re.search(r"\[(\d+)\] +(\d+)\.(\d+): +(\S+): .*?(?:prev_pid=(\d+) .* next_pid=(\d+) |$)", line)

@@ -11,12 +11,7 @@ between() { # VALUE LOW HIGH NAME
 	ok $? "$4" || diag "got $1, want $2 to $3"
 }
 
-# Kernel 6.18 was seen recording no events at all of one CPU's idle task, with perf and with ftrace, for an hour: who sleeps there is never seen waking up.
-# That is told (see below), but leaves nothing to measure.
-"$SONDE" record -q -a -e sched:sched_switch -c 1 -o idle.data -- sleep 0.5
-cpu=$("$SONDE" script -i idle.data 2>/dev/null | sed -n 's/^ *swapper .*\[0*\([0-9]*[0-9]\)\].*/\1/p' | sort | uniq -c | sort -rn | awk 'NR == 1 { print $2 }')
-[ -n "$cpu" ] || skip_all "this kernel records no events of idle tasks"
-taskset -pc "$cpu" $$ >/dev/null
+on_cpu_with_idle_events
 
 # A pipe between two: the reader waits for the writer, the writer for its timer, and the reader says how long.
 cat >pingpong.py <<'END'
