@@ -164,18 +164,20 @@ static void add_cost(struct c2c_entry *e, const struct c2c_stats *st, u64 cycles
 
 static int add_cpu(struct c2c_entry *e, s32 cpu)
 {
-	u32 word = (u32)cpu / 64;
+	u32 first = (u32)cpu & ~63u, at = e->nr_cpus;
 	if (cpu < 0 || cpu >= CPUS_MAX)
 		return 0;
-	if (word >= e->nr_cpu_words) {
-		u64 *more = realloc(e->cpus, (word + 1) * sizeof(*more));
+	while (at && e->cpus[at - 1].first > first)
+		at--;
+	if (!at || e->cpus[at - 1].first != first) {
+		struct c2c_cpus *more = realloc(e->cpus, (e->nr_cpus + 1) * sizeof(*more));
 		if (!more)
 			return -ENOMEM;
-		memset(more + e->nr_cpu_words, 0, (word + 1 - e->nr_cpu_words) * sizeof(*more));
 		e->cpus = more;
-		e->nr_cpu_words = word + 1;
+		memmove(more + at + 1, more + at, (e->nr_cpus++ - at) * sizeof(*more));
+		more[at++] = (struct c2c_cpus){ .first = first };
 	}
-	e->cpus[word] |= 1ull << (cpu % 64);
+	e->cpus[at - 1].bits |= 1ull << (cpu % 64);
 	return 0;
 }
 
@@ -200,11 +202,17 @@ static int add_node(const struct c2c_lines *c, struct c2c_entry *e, const struct
 	s32 node = cpu >= 0 && (u32)cpu < m->nr_cpus ? m->node_of[cpu] : 0;
 	if (!c->env.by_node || node < 0 || (u32)node >= m->nr_nodes)
 		return 0;
-	if (!e->nodes)
-		e->nodes = calloc(m->nr_nodes, sizeof(*e->nodes));
-	if (!e->nodes)
-		return -ENOMEM;
-	struct c2c_node *n = &e->nodes[node];
+	u32 at = 0;
+	while (at < e->nr_nodes && e->nodes[at].node != (u32)node)
+		at++;
+	if (at == e->nr_nodes) {
+		struct c2c_node *more = realloc(e->nodes, (at + 1) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		e->nodes = more;
+		more[e->nr_nodes++] = (struct c2c_node){ .node = (u32)node };
+	}
+	struct c2c_node *n = &e->nodes[at];
 	n->lcl_hitm += st->lcl_hitm;
 	n->rmt_hitm += st->rmt_hitm;
 	n->tot_hitm += st->tot_hitm;

@@ -4,6 +4,8 @@
  */
 #include "analysis/kwork_top.h"
 
+#include "base/dict.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +46,7 @@ struct kwork_top {
 	VEC(struct top_cpu) cpus; /* [cpu] */
 	VEC(struct top_thread) threads; /* [thread] */
 	VEC(struct kwork_task) tasks;
+	struct dict task_of; /* tid, or a CPU and that it is its idle task -> the first of tasks */
 	VEC(struct kwork_cpu_time) times;
 	struct arena arena;
 };
@@ -228,11 +231,19 @@ static const struct sink_ops kwork_top_ops = {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
+/* Of idle tasks, each CPU has its own. */
+static u64 task_key(s32 tid, s32 cpu)
+{
+	return tid ? (u64)(u32)tid : 1ull << 32 | (u32)cpu;
+}
+
 static struct kwork_task *task_of(struct kwork_top *k, s32 tid, s32 cpu)
 {
-	vec_for_each (&k->tasks, t)
-		if (t->tid == tid && (tid || t->cpu == cpu))
-			return t;
+	u32 fresh = (u32)k->tasks.nr, got;
+	if (dict_add(&k->task_of, task_key(tid, cpu), fresh, &got))
+		return NULL;
+	if (got != fresh)
+		return &k->tasks.at[got];
 	struct kwork_task *t = vec_push(&k->tasks);
 	if (t)
 		*t = (struct kwork_task){ .tid = tid, .cpu = cpu };
@@ -250,6 +261,9 @@ static int add_thread(struct kwork_top *k, u32 thread)
 {
 	const struct sched_thread *t = thread_at(k->states, thread);
 	const struct top_thread *own = &k->threads.at[thread];
+	u32 got;
+	if (dict_add(&k->task_of, task_key(t->tid, t->cpu), (u32)k->tasks.nr, &got))
+		return -ENOMEM;
 	struct kwork_task *task = vec_push(&k->tasks);
 	if (!task)
 		return -ENOMEM;
@@ -323,6 +337,7 @@ struct kwork_top *kwork_top_new(const struct kwork_top_env *env)
 	k->sink = (struct sink){ .ops = &kwork_top_ops, .needs = kwork_top_ops.needs };
 	k->env = *env;
 	arena_init(&k->arena);
+	dict_init(&k->task_of);
 	k->states = thread_states_new(&states_ops, k);
 	if (k->states)
 		return k;
@@ -339,6 +354,7 @@ void kwork_top_free(struct kwork_top *k)
 	vec_free(&k->cpus);
 	vec_free(&k->threads);
 	vec_free(&k->tasks);
+	dict_done(&k->task_of);
 	vec_free(&k->times);
 	arena_done(&k->arena);
 	free(k);

@@ -32,6 +32,7 @@ enum { C2C_KEYS_MAX = 8 };
 
 /* What one NUMA node had of a row. */
 struct c2c_node {
+	u32 node;
 	u32 lcl_hitm, rmt_hitm, tot_hitm, tot_peer, store;
 };
 
@@ -39,6 +40,12 @@ struct c2c_node {
 struct c2c_chain {
 	u32 place, chain;
 	u64 period;
+};
+
+/* Which of 64 CPUs had a row. */
+struct c2c_cpus {
+	u32 first;
+	u64 bits;
 };
 
 /* A line, or a place in one. */
@@ -57,11 +64,11 @@ struct c2c_entry {
 	u64 period;
 	struct c2c_stats stats;
 	struct c2c_cost rmt_hitm_cost, lcl_hitm_cost, rmt_peer_cost, lcl_peer_cost, load_cost;
-	u64 *cpus; /* bits */
-	u32 nr_cpu_words;
+	struct c2c_cpus *cpus; /* by their numbers, without those of 64 that did not */
+	struct c2c_node *nodes; /* those that had something, as they came; none if none was asked for */
+	u32 nr_cpus, nr_nodes; /* of these two */
 	u64 mem_nodes; /* bits of the first 64 nodes whose memory it is in */
 	u64 paddr, nr_paddrs; /* the last physical address, and how often it changed */
-	struct c2c_node *nodes; /* [node]; NULL: none was asked for */
 	bool shown; /* of a place: it has stores, or what lines are ordered by */
 };
 
@@ -77,8 +84,8 @@ struct c2c_machine {
 static inline u32 c2c_cpu_count(const struct c2c_entry *e)
 {
 	u32 nr = 0;
-	for (u32 i = 0; i < e->nr_cpu_words; i++)
-		nr += (u32)__builtin_popcountll(e->cpus[i]);
+	for (u32 i = 0; i < e->nr_cpus; i++)
+		nr += (u32)__builtin_popcountll(e->cpus[i].bits);
 	return nr;
 }
 

@@ -225,30 +225,41 @@ static void put_code_address(const struct c2c_cell *c)
 	put_address(c, c->e->iaddr);
 }
 
-/* "0-1,4" of the bits that are set. */
-static void put_bits(const u64 *words, u32 nr_words, struct strbuf *to)
+/* "0-1,4": numbers come in ascending order, then it is ended. */
+struct ranges {
+	struct strbuf *to;
+	u32 first, end; /* not printed yet */
+	bool any;
+};
+
+static void ranges_end(struct ranges *r)
 {
-	bool first = true;
-	u32 nr = nr_words * 64;
-	for (u32 i = 0; i < nr; i++) {
-		if (!(words[i / 64] >> (i % 64) & 1))
-			continue;
-		u32 last = i;
-		while (last + 1 < nr && words[(last + 1) / 64] >> ((last + 1) % 64) & 1)
-			last++;
-		strbuf_printf(to, "%s%u", first ? "" : ",", i);
-		if (last > i)
-			strbuf_printf(to, "-%u", last);
-		first = false;
-		i = last;
+	if (r->first == r->end)
+		return;
+	strbuf_printf(r->to, "%s%u", r->any ? "," : "", r->first);
+	if (r->end - r->first > 1)
+		strbuf_printf(r->to, "-%u", r->end - 1);
+	r->any = true;
+	r->first = r->end;
+}
+
+static void ranges_add(struct ranges *r, u32 number)
+{
+	if (number != r->end) {
+		ranges_end(r);
+		r->first = number;
 	}
+	r->end = number + 1;
 }
 
 void text_c2c_memory_nodes(u64 nodes, struct strbuf *to)
 {
-	if (nodes)
-		put_bits(&nodes, 1, to);
-	else
+	struct ranges r = { .to = to };
+	for (u32 i = 0; i < 64; i++)
+		if (nodes >> i & 1)
+			ranges_add(&r, i);
+	ranges_end(&r);
+	if (!nodes)
 		strbuf_str(to, "N/A");
 }
 
@@ -368,8 +379,15 @@ static u32 node_measure(const struct c2c_node *n, enum c2c_display d)
 static void put_node_counts(const struct c2c_cell *c, u32 node, u32 nr_cpus)
 {
 	const struct c2c_stats *s = &c->e->stats;
-	const struct c2c_node none = { 0 }, *n = c->e->nodes ? &c->e->nodes[node] : &none;
-	const struct c2c_node all = { s->lcl_hitm, s->rmt_hitm, s->tot_hitm, s->tot_peer, s->store };
+	const struct c2c_node none = { 0 }, *n = &none;
+	const struct c2c_node all = { .lcl_hitm = s->lcl_hitm,
+				      .rmt_hitm = s->rmt_hitm,
+				      .tot_hitm = s->tot_hitm,
+				      .tot_peer = s->tot_peer,
+				      .store = s->store };
+	for (u32 i = 0; i < c->e->nr_nodes; i++)
+		if (c->e->nodes[i].node == node)
+			n = &c->e->nodes[i];
 	u32 of = node_measure(&all, c->o->display);
 	strbuf_printf(c->to, "%2u{%2u ", node, nr_cpus);
 	if (of)
@@ -382,27 +400,47 @@ static void put_node_counts(const struct c2c_cell *c, u32 node, u32 nr_cpus)
 		strbuf_printf(c->to, "%6s}", "n/a");
 }
 
-/* The CPUs of a node that had the entry: bits, and how many. */
-static u32 cpus_of_node(const struct c2c_cell *c, u32 node, u64 *set)
+static s32 node_of(const struct c2c_cell *c, u32 cpu)
 {
 	const struct c2c_machine *m = c->o->machine;
-	u32 nr = 0;
-	for (u32 cpu = 0; cpu < c->e->nr_cpu_words * 64; cpu++) {
-		bool here = c->e->cpus[cpu / 64] >> (cpu % 64) & 1 && cpu < m->nr_cpus &&
-			    m->node_of[cpu] == (s32)node;
-		set[cpu / 64] &= ~(1ull << (cpu % 64));
-		set[cpu / 64] |= (u64)here << (cpu % 64);
-		nr += here;
-	}
-	return nr;
+	s32 node = cpu < m->nr_cpus ? m->node_of[cpu] : -1;
+	return node < (s32)m->nr_nodes ? node : -1;
+}
+
+/* Of each node, how many of its CPUs had the entry. */
+static void count_cpus(const struct c2c_cell *c, u32 *nr_of)
+{
+	for (u32 i = 0; i < c->e->nr_cpus; i++)
+		for (u64 bits = c->e->cpus[i].bits; bits; bits &= bits - 1) {
+			s32 node = node_of(c, c->e->cpus[i].first + (u32)__builtin_ctzll(bits));
+			if (node >= 0)
+				nr_of[node]++;
+		}
+}
+
+static void put_node_cpus(const struct c2c_cell *c, u32 node)
+{
+	struct ranges r = { .to = c->to };
+	for (u32 i = 0; i < c->e->nr_cpus; i++)
+		for (u64 bits = c->e->cpus[i].bits; bits; bits &= bits - 1) {
+			u32 cpu = c->e->cpus[i].first + (u32)__builtin_ctzll(bits);
+			if (node_of(c, cpu) == (s32)node)
+				ranges_add(&r, cpu);
+		}
+	ranges_end(&r);
 }
 
 static void put_nodes(const struct c2c_cell *c)
 {
 	bool first = true;
-	u64 *set = calloc((size_t)c->e->nr_cpu_words + 1, sizeof(*set));
-	for (u32 node = 0; set && node < c->o->machine->nr_nodes; node++) {
-		u32 nr = cpus_of_node(c, node, set);
+	u32 *nr_of = calloc((size_t)c->o->machine->nr_nodes + 1, sizeof(*nr_of));
+	if (!nr_of) {
+		c->to->err = -ENOMEM;
+		return;
+	}
+	count_cpus(c, nr_of);
+	for (u32 node = 0; node < c->o->machine->nr_nodes; node++) {
+		u32 nr = nr_of[node];
 		if (!nr && c->o->node_info == 1)
 			strbuf_printf(c->to, "%21s", " ");
 		if (!nr)
@@ -413,13 +451,13 @@ static void put_nodes(const struct c2c_cell *c)
 			put_node_counts(c, node, nr);
 		} else if (c->o->node_info) {
 			strbuf_printf(c->to, "%2u{", node);
-			put_bits(set, c->e->nr_cpu_words, c->to);
+			put_node_cpus(c, node);
 			strbuf_char(c->to, '}');
 		} else {
 			strbuf_printf(c->to, "%2u", node);
 		}
 	}
-	free(set);
+	free(nr_of);
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
