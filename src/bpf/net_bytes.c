@@ -3,12 +3,11 @@
 #include "image/btf.h"
 #include "kern/bpf_insns.h"
 #include "kern/bpf_sys.h"
+#include "kern/pid_ns.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 enum { INSNS_MAX = 96, THREAD_SHIFT = 32 };
 
@@ -81,18 +80,17 @@ static void only_ip(struct net_code *c, u32 family_at)
 }
 
 /* R8: the process, R9: the thread, as this namespace numbers them. */
-static void who(struct net_code *c, const struct stat *ns)
+static void who(struct net_code *c, struct pid_ns ns)
 {
-	enum { MINOR_BITS = 20 };
-	if (!ns) {
+	if (!ns.ino) {
 		add(c, CALL(BPF_FUNC_get_current_pid_tgid));
 		add(c, MOV(R8, R0));
 		add(c, INSN(BPF_ALU64 | BPF_RSH | BPF_K, R8, 0, 0, 32));
 		add(c, INSN(BPF_ALU | BPF_MOV | BPF_X, R9, R0, 0, 0));
 		return;
 	}
-	add_number(c, R1, (u64)major(ns->st_dev) << MINOR_BITS | minor(ns->st_dev));
-	add_number(c, R2, ns->st_ino);
+	add_number(c, R1, ns.dev);
+	add_number(c, R2, ns.ino);
 	add(c, MOV(R3, R10));
 	add(c, ADD_IMM(R3, SLOT_IDS));
 	add(c, MOV_IMM(R4, sizeof(struct bpf_pidns_info)));
@@ -134,7 +132,7 @@ static void count(struct net_code *c, int map, u8 key, bool received)
 }
 
 static void make(struct net_code *c, const struct net_place *p, int map, u32 family_at,
-		 const struct stat *ns)
+		 struct pid_ns ns)
 {
 	*c = (struct net_code){ 0 };
 	/* A result is an int. */
@@ -165,7 +163,7 @@ static void make(struct net_code *c, const struct net_place *p, int map, u32 fam
 /* ---- life ------------------------------------------------------------------------------------------------------- */
 
 static int attach(struct net_bytes *n, const struct net_place *p, u32 btf_id, u32 family_at,
-		  const struct stat *ns)
+		  struct pid_ns ns)
 {
 	struct net_code c;
 	make(&c, p, n->map, family_at, ns);
@@ -213,7 +211,7 @@ static int find_family(struct btf *b, u32 *ret)
 	return err;
 }
 
-static int attach_tracepoints(struct net_bytes *n, struct btf *b, const struct stat *ns)
+static int attach_tracepoints(struct net_bytes *n, struct btf *b, struct pid_ns ns)
 {
 	u32 family_at;
 	int err = find_family(b, &family_at);
@@ -223,7 +221,7 @@ static int attach_tracepoints(struct net_bytes *n, struct btf *b, const struct s
 }
 
 /* Functions that this kernel does not have are left out: it has no IPv6, or sends pages in another way. */
-static int attach_functions(struct net_bytes *n, struct btf *b, const struct stat *ns)
+static int attach_functions(struct net_bytes *n, struct btf *b, struct pid_ns ns)
 {
 	int err = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(functions) && !err; i++) {
@@ -234,19 +232,12 @@ static int attach_functions(struct net_bytes *n, struct btf *b, const struct sta
 	return err ? err : n->nr ? 0 : -EOPNOTSUPP;
 }
 
-static bool in_namespace(const struct sysroot *root, struct stat *ret)
-{
-	const u64 first_namespace = 0xeffffffc; /* the kernel's PROC_PID_INIT_INO */
-	return !fstatat(root->dir_fd, "proc/self/ns/pid", ret, 0) && ret->st_ino != first_namespace;
-}
-
 void net_bytes_open(struct net_bytes *n, const struct sysroot *root)
 {
-	struct stat ns;
 	struct btf b;
 	struct strbuf types;
 	*n = (struct net_bytes){ .map = -1 };
-	const struct stat *in = in_namespace(root, &ns) ? &ns : NULL;
+	struct pid_ns ns = pid_ns_own(root);
 	strbuf_init(&types);
 	n->map =
 		bpfsys_map_create(&(struct bpfsys_map){ .type = BPF_MAP_TYPE_LRU_HASH,
@@ -259,10 +250,10 @@ void net_bytes_open(struct net_bytes *n, const struct sysroot *root)
 		n->err = sysroot_read(root, "sys/kernel/btf/vmlinux", &types);
 	bool has_types = !n->err && !(n->err = btf_open_memory(&b, types.data, types.len, NULL));
 	if (has_types) {
-		n->err = attach_tracepoints(n, &b, in);
+		n->err = attach_tracepoints(n, &b, ns);
 		if (n->err && n->err != -EPERM) {
 			detach(n);
-			n->err = attach_functions(n, &b, in);
+			n->err = attach_functions(n, &b, ns);
 			/* Who may load the others may load these, if anybody may. */
 			n->err = n->err == -EPERM ? -EOPNOTSUPP : n->err;
 		}
