@@ -372,13 +372,13 @@ static const struct opt c2c_record_rows[] = {
 };
 static const struct opt c2c_report_rows[] = {
 	OPT_STR('i', "input", T, input, "FILE", "Read FILE (perf.data)"),
-	OPT_ENUM('d', "display", T, display, "WHAT", "Order by loads that found changed lines in other caches: in all (tot), of the same node (lcl), of others (rmt); or by answers of peers (peer)", displays),
-	OPT_STR('c', "coalesce", T, coalesce, "KEYS", "What rows of a line are told apart by, besides the offset: pid, tid, iaddr, dso (iaddr)"),
-	OPT_CALL('N', "node-info", NULL, "Which part of a row each node has; twice: its CPUs", take_node_info),
-	OPT_FLAG(0, "stats", T, stats, "Only the counts of all accesses and of those of shared lines"),
-	OPT_FLAG(0, "full-symbols", T, full_symbols, "Names of functions in full length"),
-	OPT_FLAG(0, "no-source", T, no_source, "No column for lines of the source"),
-	OPT_FLAG(0, "show-all", T, show_all, "Also lines with hardly anything of what they are ordered by"),
+	OPT_ENUM('d', "display", T, display, "WHAT", "Order by loads that hit modified lines in other caches: all of them (tot), on the same node (lcl), on other nodes (rmt); or by loads that another cache answered (peer)", displays),
+	OPT_STR('c', "coalesce", T, coalesce, "KEYS", "What distinguishes the rows of a line, besides the offset: pid, tid, iaddr, dso (default: iaddr)"),
+	OPT_CALL('N', "node-info", NULL, "The share of each node in a row; given twice: its CPUs", take_node_info),
+	OPT_FLAG(0, "stats", T, stats, "Only the totals of all accesses, and of accesses to shared lines"),
+	OPT_FLAG(0, "full-symbols", T, full_symbols, "Do not shorten the names of functions"),
+	OPT_FLAG(0, "no-source", T, no_source, "No column for source lines"),
+	OPT_FLAG(0, "show-all", T, show_all, "Also lines with hardly any of the loads that lines are ordered by"),
 	OPT_STR('k', "vmlinux", T, vmlinux, "FILE", "Kernel image (vmlinux or bzImage)"),
 	OPT_CALL('g', "call-graph", "HOW", "How call graphs are drawn, as report -g (where there are chains: graph,0.5,callee); none: not at all", take_graph),
 	OPT_FLAG(0, "stdio", T, stdio, "Accepted; it is always text", .hidden = true),
@@ -395,9 +395,9 @@ static const struct opt_example record_examples[] = {
 	{ 0 },
 };
 static const struct opt_example c2c_report_examples[] = {
-	{ "c2c report", "shared lines, and who accesses which part of them" },
+	{ "c2c report", "which lines are shared, and who accesses which part of them" },
 	{ "c2c report -NN -c pid,iaddr", "with the CPUs of each node, by process" },
-	{ "c2c report -d peer", "on CPUs that tell of answers by peers (arm64)" },
+	{ "c2c report -d peer", "by loads that another cache answered (arm64)" },
 	{ 0 },
 };
 static const struct opt_example examples[] = {
@@ -426,10 +426,10 @@ static const struct command command_c2c_report = {
 	.name = "report",
 	.summary = "cache lines that CPUs take from each other",
 	.usage = "[OPTIONS] [FILE]",
-	.about = "A load that finds its line changed in another CPU's cache (HITM) waits for it. "
-		 "Lines "
-		 "are ordered by that, and each is shown by offset and code: two offsets that "
-		 "different CPUs write and read are false sharing.",
+	.about = "A load waits when another CPU's cache holds its line modified (HITM). Lines "
+		 "are ordered by the number of such loads, and their parts by offset and code. Two "
+		 "offsets of a line, each used by another CPU and one of them written, are false "
+		 "sharing.",
 	.examples = c2c_report_examples,
 	.opts = c2c_report_rows,
 	.opts_size = sizeof(struct c2c_opts),

@@ -305,8 +305,8 @@ const struct command command_sched_stats = {
 		 "scheduler, wake-ups, time that tasks ran and waited, load balancing. No events "
 		 "are "
 		 "recorded, so it costs nothing. kernel.sched_schedstats is set to 1 meanwhile. "
-		 "Shares in parentheses are of the counter they belong to; between $ is how many "
-		 "jiffies lay between two of them.",
+		 "Percentages in parentheses are shares of the counter above; the number between "
+		 "dollar signs is the average number of jiffies from one to the next.",
 	.examples = examples,
 	.opts = stats_rows,
 	.opts_size = sizeof(struct sched_opts),
