@@ -49,11 +49,13 @@ static bool number_after(const char *word, size_t len, const char *before, u64 *
 	return len > skip && !memcmp(word, before, skip) && to_number(word + skip, len - skip, ret);
 }
 
+/* Each CPU has one line, in the order of their numbers; so have the domains of each. */
 static int read_cpu(struct schedstat *s, struct schedstat_line *r, u64 cpu)
 {
-	struct schedstat_cpu *c = cpu < CPU_MAX ? vec_push(&s->cpus) : NULL;
+	bool is_next = !s->cpus.nr || (s64)cpu > s->cpus.at[s->cpus.nr - 1].cpu;
+	struct schedstat_cpu *c = cpu < CPU_MAX && is_next ? vec_push(&s->cpus) : NULL;
 	if (!c)
-		return cpu < CPU_MAX ? -ENOMEM : -EINVAL;
+		return cpu < CPU_MAX && is_next ? -ENOMEM : -EINVAL;
 	c->cpu = (s32)cpu;
 	for (u32 i = 0; i < SCHEDSTAT_CPU_FIELDS; i++)
 		if (!next_number(r, &c->v[i]))
@@ -68,10 +70,15 @@ static int read_domain(struct schedstat *s, struct schedstat_line *r, u64 number
 	u32 nr;
 	if (!s->cpus.nr || number > UINT32_MAX)
 		return -EINVAL;
+	const struct schedstat_domain *before =
+		s->domains.nr ? &s->domains.at[s->domains.nr - 1] : NULL;
+	s32 cpu = s->cpus.at[s->cpus.nr - 1].cpu;
+	if (before && before->cpu == cpu && before->number >= number)
+		return -EINVAL;
 	struct schedstat_domain *d = vec_push(&s->domains);
 	if (!d)
 		return -ENOMEM;
-	d->cpu = s->cpus.at[s->cpus.nr - 1].cpu;
+	d->cpu = cpu;
 	d->number = (u32)number;
 	if (s->version >= 17) {
 		if (!next_word(r, &word, &len) || len > WORD_MAX)

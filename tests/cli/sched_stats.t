@@ -39,6 +39,9 @@ like "$err" 'versions 15 and 17 cannot be compared' "are refused"
 
 exits 1 "half a line" "$SONDE" sched stats report "$data/cut"
 like "$err" 'line 6 cannot be read' "is named"
+sed '/^cpu0 /p' "$data/v17" >again
+exits 1 "a CPU that comes again" "$SONDE" sched stats report again
+like "$err" 'line 4 cannot be read' "is refused"
 head -4 "$data/v17" >one
 exits 1 "one text" "$SONDE" sched stats report one
 like "$err" 'one has one text of /proc/schedstat, not two' "is not enough"
