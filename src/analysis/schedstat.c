@@ -107,12 +107,12 @@ static int read_line(struct schedstat *s, struct schedstat_line *r, struct diag 
 	if (!s->version) {
 		if (len != strlen("version") || memcmp(word, "version", len) || !next_number(r, &n))
 			return diag_error(d, -EINVAL,
-					  "not a text of /proc/schedstat: it begins "
-					  "with a version");
+					  "not a copy of /proc/schedstat: no version at "
+					  "its beginning");
 		if (n < OLDEST || n > NEWEST)
 			return diag_error(d, -ENOTSUP,
 					  "version %llu of /proc/schedstat: only %d "
-					  "to %d are known",
+					  "to %d are supported",
 					  (unsigned long long)n, OLDEST, NEWEST);
 		s->version = (u32)n;
 		return 0;
@@ -148,7 +148,7 @@ int schedstat_parse(struct schedstat *s, const char *text, size_t len, size_t *u
 		err = read_line(s, &r, d);
 	}
 	if (!err && !s->cpus.nr)
-		err = diag_error(d, -EINVAL, "not a text of /proc/schedstat: no CPU is in it");
+		err = diag_error(d, -EINVAL, "not a copy of /proc/schedstat: it has no CPUs");
 	*used = (size_t)(at - text);
 	return err;
 }
@@ -212,7 +212,7 @@ int schedstat_between(struct schedstat *s, const struct schedstat *before,
 				 .jiffies = less(after->jiffies, before->jiffies) };
 	arena_init(&s->arena);
 	if (before->version != after->version)
-		return diag_error(d, -EINVAL, "texts of different versions: %u and %u",
+		return diag_error(d, -EINVAL, "copies of different versions: %u and %u",
 				  before->version, after->version);
 	for (size_t i = 0; i < after->cpus.nr; i++) {
 		const struct schedstat_cpu *now = &after->cpus.at[i];

@@ -229,14 +229,14 @@ static void add_lhist(struct lower *l, struct node *n, int at)
 }
 
 static const struct builtin rows[] = {
-	{ "count", 0, 0, BUILTIN_AGGREGATE, check_count, no_value, add_count, "number of times",
+	{ "count", 0, 0, BUILTIN_AGGREGATE, check_count, no_value, add_count, "number of calls",
 	  .form = "()" },
 	{ "sum", 1, 1, BUILTIN_AGGREGATE, check_sum, no_value, add_sum, "sum", .form = "(NUMBER)" },
 	{ "avg", 1, 1, BUILTIN_AGGREGATE, check_avg, no_value, add_avg, "average",
 	  .form = "(NUMBER)" },
-	{ "min", 1, 1, BUILTIN_AGGREGATE, check_min, no_value, add_extreme, "least value",
+	{ "min", 1, 1, BUILTIN_AGGREGATE, check_min, no_value, add_extreme, "minimum",
 	  .form = "(NUMBER)" },
-	{ "max", 1, 1, BUILTIN_AGGREGATE, check_max, no_value, add_extreme, "greatest value",
+	{ "max", 1, 1, BUILTIN_AGGREGATE, check_max, no_value, add_extreme, "maximum",
 	  .form = "(NUMBER)" },
 	{ "stats", 1, 1, BUILTIN_AGGREGATE, check_stats, no_value, add_avg,
 	  "count, average and total", .form = "(NUMBER)" },

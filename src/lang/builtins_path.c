@@ -87,7 +87,7 @@ static const struct program_type *check_path(struct checker *c, struct node *n)
 	}
 	if (!find_members(c, offsets)) {
 		check_fail(c, n, -ENOTSUP,
-			   "path() does not find its way in the types of this kernel");
+			   "path() does not support this kernel: a type or member is missing");
 		return NULL;
 	}
 	return type_string(c->arena, (u32)min(max(size, (s64)PATH_SIZE_MIN), (s64)PATH_SIZE_MAX));
@@ -243,7 +243,7 @@ static struct value lower_path(struct lower *l, struct node *n)
 	struct path_walk w = { .l = l, .size = power_of_two(type_room(n->type)) };
 	if (!find_members(l->check, w.off)) {
 		lower_fail(l, n, -ENOTSUP,
-			   "path() does not find its way in the types of this kernel");
+			   "path() does not support this kernel: a type or member is missing");
 		return value_imm(0);
 	}
 	w.buffer = lower_scratch(l, w.size + PATH_NAME_MAX + 1);

@@ -236,7 +236,7 @@ static const struct builtin rows[] = {
 	{ "macaddr", 1, 1, 0, check_macaddr, lower_macaddr, NULL, "MAC address as text",
 	  .form = "(BYTES)" },
 	{ "ncpus", 0, 0, BUILTIN_VALUE, check_ncpus, lower_ncpus, NULL, "number of CPUs" },
-	{ "getopt", 1, 3, 0, check_getopt, no_value, NULL, "option of the script",
+	{ "getopt", 1, 3, 0, check_getopt, no_value, NULL, "value of an option of the script",
 	  .form = "(NAME[, DEFAULT[, HELP]])" },
 };
 

@@ -159,7 +159,8 @@ static void add_tseries(struct lower *l, struct node *n, int at)
 
 static const struct builtin rows[] = {
 	{ "quantile", 1, BUILTIN_ANY, BUILTIN_AGGREGATE, check_quantile, no_value, add_quantile,
-	  "values below which a percentage is, at most 2 % off", .form = "(NUMBER, PERCENT...)" },
+	  "values below which the given percentages lie, at most 2 % off",
+	  .form = "(NUMBER, PERCENT...)" },
 	{ "tseries", 3, 4, BUILTIN_AGGREGATE, check_tseries, no_value, add_tseries,
 	  "values over time, one for each interval", .form = "(NUMBER, INTERVAL, COUNT[, KIND])" },
 };

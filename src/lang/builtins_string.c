@@ -198,14 +198,14 @@ static struct value lower_default_length(struct lower *l, struct node *n)
 
 static const struct builtin rows[] = {
 	{ "strcap", 1, 2, 0, check_strcap, lower_strcap, NULL,
-	  "string cut to a length; without one, how much the string can hold",
+	  "string truncated to a length; without one, the capacity of the string",
 	  .form = "(STRING[, LENGTH])" },
 	{ "str_concat", 2, 2, 0, check_concat, lower_concat, NULL, "two strings joined",
 	  .form = "(STRING, STRING)" },
 	{ "memcmp", 3, 3, 0, check_memcmp, lower_memcmp, NULL,
 	  "0 where bytes are the same, else which is less", .form = "(BYTES, BYTES, LENGTH)" },
 	{ "default_str_length", 0, 0, 0, check_default_length, lower_default_length, NULL,
-	  "setting max_strlen", .form = "()" },
+	  "value of the setting max_strlen", .form = "()" },
 };
 
 const struct builtin_group builtins_string = { rows, ARRAY_SIZE(rows), "More on strings" };

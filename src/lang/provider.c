@@ -261,7 +261,7 @@ static const struct provider providers[] = {
 	{ "tracepoint", "t", "", PROGRAM_TRACEPOINT, 2, 2, parse_tracepoint,
 	  "tracepoint:SYSTEM:EVENT", "a static event of the kernel; args.NAME are its fields" },
 	{ "rawtracepoint", "rt", "", PROGRAM_RAW_TRACEPOINT, 1, 1, parse_name, "rawtracepoint:EVENT",
-	  "the same without its fields being prepared: args or argN are the arguments of the "
+	  "the same before its fields are filled in: args or argN are the arguments of the "
 	  "hook" },
 	{ "kprobe", "k", "", PROGRAM_KPROBE, 1, 4, parse_function,
 	  "kprobe:[MODULE:]FUNCTION[+OFFSET], or kprobe@[MODULE:]FILE:LINE",
@@ -285,15 +285,15 @@ static const struct provider providers[] = {
 	{ "profile", "p", "", PROGRAM_PROFILE, 1, 2, parse_timer, "profile:hz:99",
 	  "a clock, on all CPUs" },
 	{ "software", "s", "", PROGRAM_SOFTWARE, 1, 2, parse_counter, "software:EVENT:COUNT",
-	  "every so many software events" },
+	  "every COUNT software events" },
 	{ "hardware", "h", "", PROGRAM_HARDWARE, 1, 2, parse_counter, "hardware:EVENT:COUNT",
-	  "every so many hardware events" },
+	  "every COUNT hardware events" },
 	{ "iter", "it", "", PROGRAM_ITER, 1, 2, parse_iter, "iter:task[:PIN]",
 	  "once for each task (task), file of a task (task_file) or mapping (task_vma)" },
 	{ "watchpoint", "w", "", PROGRAM_WATCHPOINT, 3, 3, parse_watchpoint,
 	  "watchpoint:ADDRESS:LENGTH:MODE", "an access to memory; MODE is made of r, w and x" },
 	{ "self", "", "", PROGRAM_SIGNAL, 2, 2, parse_self, "self:signal:SIGUSR1",
-	  "the signal is sent to sonde" },
+	  "a signal sent to sonde" },
 };
 
 static const struct provider *find_provider(const char *name)

@@ -268,7 +268,7 @@ static int each_entry(struct kspace *k, const char *folder, entry_fn fn, void *c
 	if (err) {
 		err = err == -ENOTSUP
 			      ? diag_error(k->diag, err,
-					   "what is behind %s is found only where memory is read "
+					   "the structures of %s are found only if memory is read "
 					   "through BPF",
 					   folder)
 			      : err;

@@ -144,8 +144,8 @@ int kirqs_open(struct kirqs *s, struct kspace *k)
 		err = diag_error(k->diag, -ENOENT,
 				 "the kernel's interrupts were not found: the "
 				 "symbol list has no sparse_irqs or irq_desc_tree");
-		diag_hint(k->diag, "read memory through BPF (as root): /sys/kernel/irq leads to "
-				   "them then");
+		diag_hint(k->diag, "read memory through BPF (as root): they are then found "
+				   "through /sys/kernel/irq");
 	}
 	if (err < 0)
 		kirqs_close(s);

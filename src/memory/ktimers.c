@@ -76,7 +76,8 @@ int ktimers_open(struct ktimers *t, struct kspace *k)
 	count_elements(t->wheels.type, &t->nr_wheels, &t->wheel_bytes);
 	if (!t->wheels.is_per_cpu || !t->clocks.is_per_cpu || t->nr_wheels > BASES_MAX ||
 	    t->nr_clocks > BASES_MAX || t->nr_vectors > VECTORS_MAX || head_bytes != sizeof(u64))
-		return diag_error(k->diag, -ENOENT, "this kernel's timer_bases are not as known");
+		return diag_error(k->diag, -ENOENT,
+				  "this kernel's timer_bases have an unknown layout");
 	return 0;
 }
 

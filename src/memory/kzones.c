@@ -23,7 +23,9 @@ static int array_of(struct kspace *k, const char *type, const char *member, u32 
 	u64 elements = ktype_elements(&t);
 	*nr = (u32)min(elements, (u64)UINT32_MAX);
 	*bytes = ktype_target(&t, &element) ? ktype_size(&element) : 0;
-	return *nr && *bytes ? 0 : diag_error(k->diag, -ENOENT, "struct %s: odd '%s'", type, member);
+	return *nr && *bytes ? 0
+			     : diag_error(k->diag, -ENOENT, "struct %s: unexpected type of '%s'",
+					  type, member);
 }
 
 int kzones_open(struct kzones *z, struct kspace *k)

@@ -177,7 +177,8 @@ static int array_member(struct kspace *k, const char *type, const char *member, 
 	*nr = (u32)ktype_elements(&of);
 	return *nr && *nr <= SLOTS_MAX
 		       ? 0
-		       : diag_error(k->diag, -EINVAL, "struct %s: odd '%s'", type, member);
+		       : diag_error(k->diag, -EINVAL, "struct %s: unexpected type of '%s'", type,
+				    member);
 }
 
 static int xa_node(struct walk_state *w, const struct xa_layout *l, u64 entry, u64 base,

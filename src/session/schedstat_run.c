@@ -205,7 +205,7 @@ int schedstat_load(struct schedstat_texts *t, const char *path, struct diag *d)
 	err = schedstat_parse(&first, strbuf_cstr(&both), both.len, &used, d);
 	schedstat_done(&first);
 	if (!err && used >= both.len)
-		err = diag_error(d, -EINVAL, "%s has one text of /proc/schedstat, not two", path);
+		err = diag_error(d, -EINVAL, "%s has one copy of /proc/schedstat, not two", path);
 	if (!err) {
 		strbuf_add(&t->before, strbuf_cstr(&both), used);
 		strbuf_add(&t->after, strbuf_cstr(&both) + used, both.len - used);

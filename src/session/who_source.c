@@ -283,7 +283,7 @@ static void note_net(int err, struct diag *d)
 	} else {
 		diag_note(d,
 			  "network bytes are not known: this kernel has neither the tracepoint "
-			  "sock:sock_send_length (6.3) nor BPF programs at the ends of functions");
+			  "sock:sock_send_length (6.3) nor BPF programs at function exits (fexit)");
 	}
 }
 

@@ -44,10 +44,10 @@ exits 1 "a CPU that comes again" "$SONDE" sched stats report again
 like "$err" 'line 4 cannot be read' "is refused"
 head -4 "$data/v17" >one
 exits 1 "one text" "$SONDE" sched stats report one
-like "$err" 'one has one text of /proc/schedstat, not two' "is not enough"
+like "$err" 'one has one copy of /proc/schedstat, not two' "is not enough"
 sed 's/^version.*/version 99/' "$data/v17" >new
 exits 1 "a version to come" "$SONDE" sched stats report new
-like "$err" 'version 99 of /proc/schedstat: only 15 to 17 are known' "is named"
+like "$err" 'version 99 of /proc/schedstat: only 15 to 17 are supported' "is named"
 printf 'PERFILE2xxxxxxxxxxxx' >perf.data
 exits 1 "a recording of perf's" "$SONDE" sched stats report -i perf.data
 like "$err" "perf's own 'sched stats' cannot be read" "is told apart"

@@ -363,7 +363,7 @@ static int width_8(void *opts, const char *value, bool negated, struct diag *d)
 	OPT_STR(0, "dump", T, dump, "FILE", DUMP_HELP), \
 	SOURCE_ROWS
 #define SOURCE_ROWS \
-	OPT_ENUM(0, "memory", T, memory, "SOURCE", "How to read kernel memory: auto (default), bpf, kcore", memory_words), \
+	OPT_ENUM(0, "memory", T, memory, "SOURCE", "How to read kernel memory (default: auto)", memory_words), \
 	OPT_FLAG(0, "how", T, how, "Report which memory, type and symbol sources answered, on standard error")
 #define RADIX_ROWS \
 	OPT_FLAG('d', "decimal", T, decimal, "Print integers in decimal (default)"), \
@@ -466,7 +466,7 @@ static const struct opt search_rows[] = {
 	COMMON_ROWS, OPT_END(),
 };
 static const struct opt kmem_rows[] = {
-	OPT_FLAG('i', "usage", T, usage, "Show how memory is used in all"),
+	OPT_FLAG('i', "usage", T, usage, "Show total memory usage"),
 	OPT_FLAG('s', "slabs", T, slabs, "List slab caches: those named, or all"),
 	OPT_FLAG('z', "zones", T, zones, "List zones and nodes with their counters"),
 	COMMON_ROWS, OPT_END(),
@@ -564,7 +564,7 @@ static int run_any(struct app *app, void *opts, int argc, char **argv)
 		return app_usage(app, "a dump does not change, and nothing is probed in it: -d "
 				      "excludes -i and --probed");
 	if (o->diff && (o->interval_s || o->probed || inspect_prompted()))
-		return app_usage(app, "--diff goes without -i, --probed and the prompt");
+		return app_usage(app, "--diff cannot be used with -i, --probed or the prompt");
 	if (o->diff)
 		return inspect_run(app, o, inspect_diff, argc, argv);
 	bool script = argc == 1 && !strcmp(argv[0], "-");
@@ -710,7 +710,7 @@ static const struct opt_example kmem_examples[] = {
 	{ 0 },
 };
 static const struct opt_example irq_examples[] = {
-	{ "inspect irq -u", "interrupts that somebody handles" },
+	{ "inspect irq -u", "interrupts that have a handler" },
 	{ "inspect irq -a", "and the CPUs they go to" },
 	{ 0 },
 };
@@ -741,7 +741,7 @@ static const struct opt_example dev_examples[] = {
 	{ 0 },
 };
 static const struct opt_example sig_examples[] = {
-	{ "inspect sig 1", "what process 1 does with signals, and which wait for it" },
+	{ "inspect sig 1", "what process 1 does with signals, and which are pending" },
 	{ "inspect sig -s 0000000200000800", "which signals a set has" },
 	{ 0 },
 };
@@ -803,7 +803,7 @@ SUB(sub_mod, "mod", "list modules from kernel memory", "[OPTIONS]", run_mod, pla
 	"A task is a PID (of the first namespace, as ps prints it), the address of a "             \
 	"task_struct, a name, a state (RU, IN, UN ...), kernel or user. "
 SUB(sub_task, "task", "print a task_struct", "[OPTIONS] [TASK...]", run_task, task_rows,
-    .examples = task_examples, .about = ABOUT_TASKS "Without one, the task that asks.");
+    .examples = task_examples, .about = ABOUT_TASKS "Without one, the calling task.");
 SUB(sub_foreach, "foreach", "run bt, files, ps, sig, task or vm for many tasks",
     "[OPTIONS] [TASK...] COMMAND", run_foreach, foreach_rows, .examples = foreach_examples,
     .about = ABOUT_TASKS "Without one, all tasks.");
@@ -815,9 +815,9 @@ SUB(sub_bt, "bt", "print kernel stacks of sleeping tasks", "[OPTIONS] [TASK...]"
     "that runs has no stack that could be read. After the frames of a program's task follow its "
     "registers.");
 SUB(sub_files, "files", "list open files of tasks", "[OPTIONS] [TASK...]", run_files, plain_rows,
-    .examples = files_examples, .about = ABOUT_TASKS "Without one, the task that asks.");
+    .examples = files_examples, .about = ABOUT_TASKS "Without one, the calling task.");
 SUB(sub_vm, "vm", "list mapped areas of tasks", "[OPTIONS] [TASK...]", run_vm, plain_rows,
-    .examples = vm_examples, .about = ABOUT_TASKS "Without one, the task that asks.");
+    .examples = vm_examples, .about = ABOUT_TASKS "Without one, the calling task.");
 
 SUB(sub_log, "log", "print the kernel's messages", "[OPTIONS]", run_log, log_rows,
     .examples = log_examples,
@@ -863,18 +863,18 @@ SUB(sub_net, "net", "list network devices or sockets", "[TASK] | -s [TASK...]", 
 SUB(sub_kmem, "kmem", "show how memory is used", "-i | -s [CACHE...] | -z", run_kmem, kmem_rows,
     .examples = kmem_examples,
     .about = "-i takes its numbers from /proc/meminfo, or, in a dump, from the counters of its "
-	     "zones; CACHED includes BUFFERS there. With -s, ALLOCATED counts objects that CPUs "
-	     "keep free for themselves, too. No symbol is needed.");
+	     "zones; CACHED includes BUFFERS there. With -s, ALLOCATED includes the free objects "
+	     "that each CPU keeps. No symbol is needed.");
 
 SUB(sub_sig, "sig", "list signal handlers and pending signals", "[-g] [TASK...] | -l | -s SIGSET",
     run_sig, sig_rows, .examples = sig_examples,
-    .about = ABOUT_TASKS "Without one, the task that asks. SIGPENDING is yes where a signal waits "
-			 "that is not blocked.");
+    .about = ABOUT_TASKS "Without one, the calling task. SIGPENDING is yes if an unblocked signal "
+			 "is pending.");
 
 SUB(sub_irq, "irq", "list interrupts", "[OPTIONS] [IRQ...]", run_irq, irq_rows,
     .examples = irq_examples,
-    .about = "Descriptors come from the kernel's tree of them, or where the symbol list has "
-	     "functions only, by way of /sys/kernel/irq. -b needs the symbol softirq_vec.");
+    .about = "Descriptors come from the kernel's own tree, or, where the symbol list has "
+	     "functions only, from /sys/kernel/irq. -b needs the symbol softirq_vec.");
 
 SUB(sub_timer, "timer", "list running timers", "[OPTIONS]", run_timer, timer_rows,
     .examples = timer_examples,
@@ -887,8 +887,9 @@ SUB(sub_waitq, "waitq", "list what waits in a wait queue",
 
 SUB(sub_bpf, "bpf", "list BPF programs and maps", "[OPTIONS]", run_bpf, bpf_rows,
     .examples = bpf_examples,
-    .about = "Where the symbol list has functions only, bpf() lists them, and a descriptor of ours "
-	     "leads to each structure. One of them is sonde's own, which reads memory.");
+    .about =
+	    "Where the symbol list has functions only, bpf() lists them, and file descriptors that "
+	    "sonde opens lead to the structures. One program is sonde's own, which reads memory.");
 SUB(sub_ipcs, "ipcs", "list System V shared memory, semaphores and messages",
     "[OPTIONS] [ID|ADDRESS]", run_ipcs, ipcs_rows, .examples = ipcs_examples,
     .about = "Lists those of the IPC namespace of the calling task (in a dump: of the first "
@@ -902,7 +903,7 @@ SUB(sub_swap, "swap", "list swap areas", "[OPTIONS]", run_swap, plain_rows,
 SUB(sub_dev, "dev", "list devices", "[OPTIONS]", run_dev, dev_rows, .examples = dev_examples,
     .about = "Of the running kernel, disks and PCI devices are found by way of sysfs, and "
 	     "character devices by the symbol chrdevs; without it the rows of /proc/devices are "
-	     "printed, which have no addresses. A dump has no -p.");
+	     "printed, which have no addresses. -p needs the running kernel.");
 
 SUB(sub_eval, "eval", "print a number in all notations", "[OPTIONS] EXPRESSION", run_eval,
     plain_rows, .examples = eval_examples);
@@ -936,10 +937,9 @@ const struct command command_inspect = {
 	.summary = "look at the data structures of a kernel, live or dumped",
 	.usage = "[OPTIONS] EXPRESSION | COMMAND [ARGS]",
 	.about =
-		"Reads the running kernel's memory without debug packages and without /proc/kcore: "
-		"types come from BTF, symbols from /proc/kallsyms, and memory through a BPF "
-		"program "
-		"that copies (bpf_probe_read_kernel), else from /proc/kcore. It never writes.\n"
+		"Reads the running kernel's memory without debug packages: types come from BTF, "
+		"symbols from /proc/kallsyms, and memory through a BPF program that copies it "
+		"(bpf_probe_read_kernel), or else from /proc/kcore. It never writes.\n"
 		"With -d the same is asked of a dump: an ELF file or a kdump-compressed one (pages "
 		"as "
 		"they are, by zlib or zstd), flattened or not, of x86_64 or arm64. Symbols and "
@@ -948,7 +948,7 @@ const struct command command_inspect = {
 		"Expressions are C's: members with . and ->, [index], [from:to], casts, *, &, "
 		"sizeof, offsetof(TYPE, MEMBER), container_of(POINTER, TYPE, MEMBER), arithmetic, "
 		"per-CPU variables as NAME:CPU or NAME:a (all CPUs), and $current, the task_struct "
-		"of the task that asks.\n"
+		"of the calling task.\n"
 		"BTF describes types, functions and per-CPU variables. The types of some 50 other "
 		"globals are known; any other needs a cast to the type that it is declared with, "
 		"(TYPE)NAME. Where the symbol list has functions only (CONFIG_KALLSYMS_ALL is "

@@ -241,7 +241,7 @@ int inspect_ipcs(struct inspect *i, int argc, char **argv)
 	bool all = !o->shared && !o->semaphores && !o->messages;
 	u64 task;
 	if (argc > 1)
-		return inspect_usage(i, "one identifier or address");
+		return inspect_usage(i, "expected at most one identifier or address");
 	int err = i->context ? 0
 		  : o->dump  ? kspace_init_task(&i->k, &task)
 			     : kspace_current(&i->k, &task);

@@ -341,7 +341,7 @@ const struct command command_kmem = {
 	.group = "Why",
 	.summary = "kernel memory: who allocates it, waste, what is not freed",
 	.usage = "[OPTIONS] COMMAND",
-	.about = "Options of `stat` may stand before or after it; --slab and --page are for "
+	.about = "Options of `stat` may come before or after it; --slab and --page are for "
 		 "`record` "
 		 "too.",
 	.examples = examples,

@@ -114,13 +114,13 @@ static void report_missed(struct app *app, const struct kmem_opts *o, const stru
 		diag_hint(d, "record them with 'kmem --page record -- COMMAND'");
 	}
 	if (lost)
-		diag_warn(d, "%llu %s lost: pages may look held that were freed", lost,
+		diag_warn(d, "%llu %s lost: some pages that were freed may look held", lost,
 			  str_plural(lost, "record was", "records were"));
 	if (missed)
 		diag_note(d, "%llu %s not seen: the pages were allocated again", missed,
 			  str_plural(missed, "free was", "frees were"));
 	else if (o->live && !lost)
-		diag_note(d, "no free was missed, as far as pages were allocated again");
+		diag_note(d, "no free was missed among pages that were allocated again");
 }
 
 static int sort_list(struct app *app, struct page_run *r, struct page_list *l, const char *text)

@@ -321,7 +321,7 @@ static const char *const keys[] = { "sample", "time", NULL };
 /* clang-format off */
 #define T struct kvm_opts
 #define SIDE_ROWS \
-	OPT_FLAG(0, "host", T, host, "Samples of the host, too; files are called perf.data.kvm, with --no-guest perf.data.host"), \
+	OPT_FLAG(0, "host", T, host, "Samples of the host, too; the default file is then perf.data.kvm, or with --no-guest perf.data.host"), \
 	OPT_FLAG(0, "guest", T, guest, "Samples of guests (default)")
 /* Also after the command's word. */
 static const struct opt side_rows[] = {
@@ -454,12 +454,13 @@ static const struct command command_kvm_record = {
 	.name = "record",
 	.summary = "sample what guests execute",
 	.usage = "[OPTIONS] [--] [COMMAND [ARGS]]",
-	.about = "Samples of virtual machines, taken by the host, into perf.data.guest: of all "
-		 "guests, unless processes or CPUs are named (called as perf, only with -a). Takes "
-		 "all options of `sonde record`. Only hardware counters run in a guest. The files "
-		 "of "
-		 "--guestkallsyms and --guestmodules are copies of the guest's /proc/kallsyms and "
-		 "/proc/modules (there as root: sysctl kernel.kptr_restrict=0).",
+	.about =
+		"Samples virtual machines from their host into perf.data.guest: all guests, unless "
+		"processes or CPUs are named (when called as perf, only with -a). Takes "
+		"all options of `sonde record`. Only hardware counters run in a guest. The files "
+		"of "
+		"--guestkallsyms and --guestmodules are copies of the guest's /proc/kallsyms and "
+		"/proc/modules (in the guest, as root, after sysctl kernel.kptr_restrict=0).",
 	.examples = sample_examples,
 	.opts = guest_rows,
 	.opts_size = sizeof(struct kvm_opts),
@@ -474,11 +475,11 @@ static const struct command command_kvm_report = {
 	.summary = "what guests executed, by function",
 	.usage = "[OPTIONS] [FILE]",
 	.about =
-		"Is `sonde report` for samples of virtual machines and takes all its options. The "
+		"Same as `sonde report`, for samples of virtual machines; takes all its options. "
+		"The "
 		"command is the thread of the virtual CPU, :TID, because a host does not see which "
-		"program a guest runs; functions have the mark [g] in the guest's kernel and [u] "
-		"in "
-		"its programs, which have no names.",
+		"program a guest runs. Functions of the guest's kernel are marked [g]; code of its "
+		"programs is marked [u] and has no names.",
 	.examples = samples_report_examples,
 	.opts = side_rows,
 	.opts_size = sizeof(struct kvm_opts),
@@ -493,7 +494,7 @@ static const struct command command_kvm_top = {
 	.name = "top",
 	.summary = "what guests execute right now",
 	.usage = "[OPTIONS]",
-	.about = "Is `sonde top` for samples of virtual machines and takes all its options.",
+	.about = "Same as `sonde top`, for samples of virtual machines; takes all its options.",
 	.examples = top_examples,
 	.opts = guest_rows,
 	.opts_size = sizeof(struct kvm_opts),
@@ -507,9 +508,8 @@ static const struct command command_kvm_diff = {
 	.name = "diff",
 	.summary = "compare two recordings of guests",
 	.usage = "[OPTIONS] [OLD] [NEW...]",
-	.about = "Is `sonde diff` for samples of virtual machines and takes all its options. "
-		 "Without "
-		 "files it compares perf.data.host and perf.data.guest.",
+	.about = "Same as `sonde diff`, for samples of virtual machines; takes all its options. "
+		 "Without files it compares perf.data.host and perf.data.guest.",
 	.examples = diff_examples,
 	.opts = guest_rows,
 	.opts_size = sizeof(struct kvm_opts),
@@ -524,7 +524,7 @@ static const struct command command_kvm_buildid_list = {
 	.name = "buildid-list",
 	.summary = "list the build IDs in a recording of guests",
 	.usage = "[OPTIONS] [FILE]",
-	.about = "Is `sonde buildid-list` for perf.data.guest.",
+	.about = "Same as `sonde buildid-list`, for perf.data.guest.",
 	.examples = build_id_examples,
 	.opts = side_rows,
 	.opts_size = sizeof(struct kvm_opts),

@@ -316,7 +316,7 @@ static int run_record(struct app *app, void *opts, int argc, char **argv)
 	KWORK_CPU_TIME_ROWS,                                                                                          \
 	OPT_STR(0, "vmlinux", T, symbols.vmlinux, "FILE", "Kernel image"),                                            \
 	OPT_STR(0, "kallsyms", T, symbols.kallsyms, "FILE", "Kernel symbols from a copy of /proc/kallsyms")
-#define RECORD_KINDS_ROW(short_name) OPT_STR(short_name, "kwork", T, classes, "LIST", "Kinds of work: irq, softirq, workqueue (these three), sched")
+#define RECORD_KINDS_ROW(short_name) OPT_STR(short_name, "kwork", T, classes, "LIST", "Kinds of work: irq, softirq, workqueue (default: these three), sched")
 #define KINDS_ROW(short_name) OPT_STR(short_name, "kwork", T, classes, "LIST", "Kinds of work: irq, softirq, workqueue (all)")
 
 static const struct opt kwork_rows[] = {

@@ -195,8 +195,8 @@ static const struct opt rows[] = {
 	KWORK_INPUT_ROWS,
 	OPT_STR('k', "kwork", T, classes, "LIST", "Kinds of work: sched, irq, softirq (all); the time of a kind that is left out counts for the task"),
 	OPT_STR('s', "sort", T, sort, "KEYS", "Sort by rate, runtime (default, in this order), tid"),
-	OPT_STR('n', "name", T, name, "NAME", "Only tasks with this name; the sums are of all"),
-	OPT_STR('t', "tid", T, tids, "LIST", "Only these threads; the sums are of all"),
+	OPT_STR('n', "name", T, name, "NAME", "Only tasks with this name; totals include all tasks"),
+	OPT_STR('t', "tid", T, tids, "LIST", "Only these threads; totals include all tasks"),
 	KWORK_CPU_TIME_ROWS,
 	OPT_FLAG('b', "use-bpf", T, bpf, "No counting in the kernel: use 'who -b -d 5 -n 1' for CPU usage without a recording", .refused = true),
 	OPT_END(),
@@ -217,7 +217,7 @@ const struct command command_kwork_top = {
 	.usage = "[OPTIONS] [FILE]",
 	.about = "Reads sched_switch and, where they were recorded, the entries and exits of "
 		 "interrupts and softirqs: id is idle time, hi and si are interrupts and softirqs, "
-		 "which count for no task. A bar shows the share of tasks that are not idle. "
+		 "which are charged to no task. A bar shows the share of tasks that are not idle. "
 		 "Percentages are of one CPU. "
 		 "Record with 'kwork -k sched,irq,softirq record'.",
 	.examples = examples,

@@ -285,17 +285,17 @@ static void report_missed(struct app *app, const struct c2c_run *r, const struct
 {
 	struct diag *d = &app->diag;
 	if (!r->result.nr_lines && !o->stats) {
-		diag_warn(d, "no cache line is shared in the way that was asked for");
+		diag_warn(d, "no cache line has enough of the loads that -d selects");
 		diag_hint(d, r->result.shared.tot_peer && !r->result.shared.tot_hitm
-				     ? "this CPU tells of answers by peers, not of changed lines: "
-				       "-d peer"
+				     ? "this CPU reports loads answered by peers, not modified "
+				       "lines: use -d peer"
 				     : "--show-all shows all lines");
 	}
 	if (r->result.nr_no_cpu)
 		diag_warn(d, "%llu samples without a CPU: record with --sample-cpu",
 			  (unsigned long long)r->result.nr_no_cpu);
 	if (!r->machine.nr_nodes)
-		diag_note(d, "the recording does not say which CPUs are of which node");
+		diag_note(d, "the recording does not say which CPUs belong to which node");
 	if (r->src->catalog.nr_lost)
 		diag_warn(d, "%llu samples were lost", (unsigned long long)r->src->catalog.nr_lost);
 }
@@ -365,7 +365,7 @@ static const struct opt none_rows[] = {
 };
 static const struct opt c2c_record_rows[] = {
 	OPT_STR('e', "event", T, kinds, "KINDS", "ldlat-loads, ldlat-stores; 'list' shows what this CPU has"),
-	OPT_UINT('l', "ldlat", T, latency, "CYCLES", "Only loads that took at least so long (30)"),
+	OPT_UINT('l', "ldlat", T, latency, "CYCLES", "Only loads that took at least this many cycles (30)"),
 	OPT_FLAG('u', "all-user", T, only_user, "User space only"),
 	OPT_FLAG('k', "all-kernel", T, only_kernel, "Kernel only"),
 	OPT_END(),
@@ -378,7 +378,7 @@ static const struct opt c2c_report_rows[] = {
 	OPT_FLAG(0, "stats", T, stats, "Only the totals of all accesses, and of accesses to shared lines"),
 	OPT_FLAG(0, "full-symbols", T, full_symbols, "Do not shorten the names of functions"),
 	OPT_FLAG(0, "no-source", T, no_source, "No column for source lines"),
-	OPT_FLAG(0, "show-all", T, show_all, "Also lines with hardly any of the loads that lines are ordered by"),
+	OPT_FLAG(0, "show-all", T, show_all, "Also lines with less than 0.05 % of the loads that lines are ordered by"),
 	OPT_STR('k', "vmlinux", T, vmlinux, "FILE", "Kernel image (vmlinux or bzImage)"),
 	OPT_CALL('g', "call-graph", "HOW", "How call graphs are drawn, as report -g (where there are chains: graph,0.5,callee); none: not at all", take_graph),
 	OPT_FLAG(0, "stdio", T, stdio, "Accepted; it is always text", .hidden = true),
@@ -427,9 +427,9 @@ static const struct command command_c2c_report = {
 	.summary = "cache lines that CPUs take from each other",
 	.usage = "[OPTIONS] [FILE]",
 	.about = "A load waits when another CPU's cache holds its line modified (HITM). Lines "
-		 "are ordered by the number of such loads, and their parts by offset and code. Two "
-		 "offsets of a line, each used by another CPU and one of them written, are false "
-		 "sharing.",
+		 "are ordered by the number of such loads, and their parts by offset and code. "
+		 "Different offsets of a line that different CPUs use, at least one of them "
+		 "writing, are false sharing.",
 	.examples = c2c_report_examples,
 	.opts = c2c_report_rows,
 	.opts_size = sizeof(struct c2c_opts),

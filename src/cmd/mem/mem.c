@@ -223,7 +223,7 @@ static const struct opt mem_rows[] = {
 };
 static const struct opt mem_record_rows[] = {
 	OPT_STR('e', "event", struct mem_access_opts, kinds, "KINDS", "ldlat-loads, ldlat-stores; 'list' shows what this CPU has"),
-	OPT_UINT(0, "ldlat", struct mem_access_opts, latency, "CYCLES", "Only loads that took at least so long (30)"),
+	OPT_UINT(0, "ldlat", struct mem_access_opts, latency, "CYCLES", "Only loads that took at least this many cycles (30)"),
 	OPT_FLAG('U', "all-user", struct mem_access_opts, only_user, "User space only"),
 	OPT_FLAG('K', "all-kernel", struct mem_access_opts, only_kernel, "Kernel only"),
 	OPT_END(),

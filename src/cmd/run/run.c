@@ -460,9 +460,9 @@ static const struct opt rows[] = {
 	OPT_STR('o', "output", struct run_opts, output, "FILE",
 		"Write what the script prints to FILE"),
 	OPT_ENUM('f', "format", struct run_opts, format, "FORMAT",
-		 "text, or json: an object a line", formats),
+		 "Output format; json is one object per line", formats),
 	OPT_ENUM('B', "buffering", struct run_opts, buffer, "MODE",
-		 "When to write: line (after each round of records), full, none", buffers),
+		 "When to write (default: line, after each round of records)", buffers),
 	OPT_FLAG('q', "quiet", struct run_opts, quiet, "Do not report how many probes are attached"),
 	OPT_FLAG(0, "no-final-maps", struct run_opts, no_final_maps, "Print no maps at the end"),
 	OPT_FLAG(0, "no-warnings", struct run_opts, no_warnings, "Print no warnings"),
@@ -470,7 +470,7 @@ static const struct opt rows[] = {
 		"Serve maps as OpenMetrics on loopback (127.0.0.1:9435); the URL is printed"),
 	OPT_STR(0, "token-file", struct run_opts, token_file, "FILE",
 		"The token that requests have to carry, instead of a random one"),
-	OPT_HEADING("Looking"),
+	OPT_HEADING("Listing and debugging"),
 	OPT_STR('l', "list", struct run_opts, list,
 		"PATTERN", "List probes that match, or the kernel's types (\"struct task_*\"); with -v also their fields",
 		.optional = true, .greedy = true, OPT_SEEN(struct run_opts, list_given)),
@@ -482,7 +482,7 @@ static const struct opt rows[] = {
 	OPT_STR('d', "debug", struct run_opts, debug, "STAGE",
 		"Print what a stage made: ast, types, ir, bpf, verifier, all"),
 	OPT_FLAG('k', NULL, struct run_opts, report_errors,
-		 "Warn of each read of memory that fails, with its line"),
+		 "Warn about each memory read that fails, with its line"),
 	OPT_FLAG(0, "emit-elf", struct run_opts, refused,
 		 "nothing is compiled by LLVM here: '-d bpf' prints the code", .refused = true),
 	OPT_FLAG(0, "emit-llvm", struct run_opts, refused,
@@ -516,21 +516,19 @@ const struct command command_run = {
 	.usage = "[OPTIONS] [-e PROGRAM | FILE | NAME | -] [ARGS]",
 	.about = "The script is compiled here, in milliseconds: no compiler, no kernel headers and "
 		 "no debug "
-		 "information are needed. What the compiler does not know yet is refused with the "
-		 "place in "
-		 "the script.\n"
+		 "information are needed. What the compiler does not support yet is refused, with "
+		 "its position in the script.\n"
 		 "sonde-language(7) and 'sonde help language' describe the language, with all its "
 		 "probes and functions.\n"
-		 "It runs until it calls exit(), until Ctrl-C, or until the command or process "
-		 "ends that it "
-		 "looks at; then end probes run, and maps are printed.\n"
+		 "It runs until it calls exit(), until Ctrl-C, or until the command or process of "
+		 "-c or -p ends; then end probes run, and maps are printed.\n"
 		 "--stap takes the core of SystemTap's language: begin, end, timer, "
 		 "kernel.function, "
 		 "kernel.trace, syscall, process().function and .mark probes, common aliases such "
 		 "as "
 		 "vfs.read, globals, arrays, foreach, statistics, functions, printf. while and for "
 		 "end "
-		 "after 65536 rounds; texts can be joined only where they are printed.\n"
+		 "after 65536 iterations; strings can be joined only where they are printed.\n"
 		 "CAP_BPF and CAP_PERFMON suffice. Records that were lost are reported with the "
 		 "probe that "
 		 "lost them.",

@@ -186,18 +186,17 @@ static const struct opt rows[] = {
 };
 
 static const struct opt_example examples[] = {
-	{ "sched replay", "the recorded load ten times, with how long each took" },
+	{ "sched replay", "the recorded load ten times, with the time of each round" },
 	{ "sched replay -r 1 -i before.data", "once" },
 	{ 0 },
 };
 
 const struct command command_sched_replay = {
 	.name = "replay",
-	.summary = "do a recorded load again, and measure how long it takes",
+	.summary = "replay a recorded load and measure how long it takes",
 	.usage = "[OPTIONS] [FILE]",
-	.about = "A thread for each recorded one runs for as much CPU time as that did, sleeps "
-		 "until "
-		 "the thread that woke it does so again, and for the recorded time where an "
+	.about = "Each recorded thread is replayed by one that uses as much CPU time. It sleeps "
+		 "until the thread that woke it wakes it again, or for the recorded time if an "
 		 "interrupt ended the sleep. Compare the times of rounds between kernels, "
 		 "settings or schedulers. The first number of a round is its duration, the second "
 		 "the average so far; then CPU time and its average, all in milliseconds.",

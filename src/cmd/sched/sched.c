@@ -150,8 +150,9 @@ static const struct opt_example examples[] = {
 	{ "sched timehist --state", "every run of every thread" },
 	{ "sched script", "the events one by one" },
 	{ "sched map", "which thread ran where, a line for each switch" },
-	{ "sched stats -- make", "what the scheduler counted meanwhile, without events" },
-	{ "sched replay -r 3", "do the recorded load again, three times" },
+	{ "sched stats -- make",
+	  "what the scheduler counted during make, without recording events" },
+	{ "sched replay -r 3", "replay the recorded load three times" },
 	{ 0 },
 };
 

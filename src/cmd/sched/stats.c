@@ -266,7 +266,7 @@ static const struct command command_stats_record = {
 };
 static const struct command command_stats_report = {
 	.name = "report",
-	.summary = "show what was counted in between",
+	.summary = "show what was counted between the two readings",
 	.usage = "[OPTIONS] [FILE]",
 	.examples = report_examples,
 	.opts = report_rows,
@@ -304,9 +304,9 @@ const struct command command_sched_stats = {
 	.about = "The difference of /proc/schedstat over a command, or until Ctrl-C: calls of the "
 		 "scheduler, wake-ups, time that tasks ran and waited, load balancing. No events "
 		 "are "
-		 "recorded, so it costs nothing. kernel.sched_schedstats is set to 1 meanwhile. "
+		 "recorded, so it costs little. kernel.sched_schedstats is set to 1 meanwhile. "
 		 "Percentages in parentheses are shares of the counter above; the number between "
-		 "dollar signs is the average number of jiffies from one to the next.",
+		 "dollar signs is the average number of jiffies between two occurrences.",
 	.examples = examples,
 	.opts = stats_rows,
 	.opts_size = sizeof(struct sched_opts),

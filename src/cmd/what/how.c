@@ -282,14 +282,14 @@ const struct command command_how = {
 	.group = "How did it develop",
 	.summary = "what changed in a history of counters, and when",
 	.usage = "[OPTIONS] FILE",
-	.about =
-		"FILE is a recording of `sonde what --record`. For each column the usual value is "
-		"the median; shown is the stretch of time in which the column was farthest from "
-		"it, largest changes first, with the processes that used most CPU time in that "
-		"stretch, or most disk I/O where the column is of disks (mean over the stretch; of "
-		"those that `what --record` kept). `sonde what FILE --from TIME --to TIME` shows "
-		"all "
-		"columns of such a stretch.",
+	.about = "FILE is a recording of `sonde what --record`. The usual value of a column is its "
+		 "median; each line shows the stretch of time in which a column was farthest from "
+		 "it, largest changes first, with the processes that used most CPU time in that "
+		 "stretch, or most disk I/O for columns of disks (mean over the stretch; only "
+		 "processes that `what --record` kept). `sonde what FILE --from TIME --to TIME` "
+		 "shows "
+		 "all "
+		 "columns of such a stretch.",
 	.examples = how_examples,
 	.opts = how_rows,
 	.opts_size = sizeof(struct how_opts),

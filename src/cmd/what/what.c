@@ -153,7 +153,7 @@ static const struct opt what_rows[] = {
 	OPT_CALL(0, "sched", NULL, "Waiting for CPUs (needs CONFIG_SCHEDSTATS)", take_sched),
 	OPT_CALL(0, "temperature", NULL, "Temperatures: the hottest, with -f each sensor", take_temperature),
 	OPT_CALL(0, "frequency", NULL, "Clock of CPUs: the mean, with -C or -f of each", take_frequency),
-	OPT_CALL(0, "disk-health", NULL, "What disks say of themselves (SMART): failing, temperature, wear, errors, age", take_disk_health),
+	OPT_CALL(0, "disk-health", NULL, "Health that disks report (SMART): failing, temperature, wear, errors, age", take_disk_health),
 	OPT_CALL(0, "cgroup", NULL, "CPU, memory, I/O and tasks of cgroups (see -G)", take_cgroup),
 	OPT_CALL(0, "cgroup-psi", NULL, "Pressure by cgroup (version 2)", take_cgroup_psi),
 	OPT_FLAG(0, "top-process", struct what_opts, top_process, "The process that used most CPU time, at the end of each line"),
@@ -859,8 +859,9 @@ const struct command command_what = {
 		"is the mean since boot, later ones are of the interval before them.\nRates are "
 		"computed with the time that has actually passed. '-' stands for what this kernel "
 		"or machine does not have, and for what is not known yet of a device that was "
-		"added in this interval. Counters that wrap around are followed. Nothing needs "
-		"root, except events of -e.",
+		"added in this interval. Counters that wrap around are followed. Only "
+		"events of -e, --disk-health and, with --record, the disk I/O of other users' "
+		"processes need root.",
 	.examples = what_examples,
 	.opts = what_rows,
 	.opts_size = sizeof(struct what_opts),

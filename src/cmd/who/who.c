@@ -221,7 +221,7 @@ static const struct opt who_rows[] = {
 	OPT_STR('o', "columns", struct who_cmd_opts, columns, "COLUMNS",
 		"Show these columns, +NAME adds one and -NAME removes one; names as in top's field "
 		"list"),
-	OPT_FLAG('O', "list-columns", struct who_cmd_opts, list, "List all columns and leave"),
+	OPT_FLAG('O', "list-columns", struct who_cmd_opts, list, "List all columns and exit"),
 	OPT_STR('s', "sort", struct who_cmd_opts, sort, "COLUMN", "Sort by this column (%CPU)"),
 	OPT_FLAG('R', "reverse", struct who_cmd_opts, reversed, "Reverse the order"),
 	OPT_FLAG('H', "threads", struct who_cmd_opts, threads, "A row for each thread"),
@@ -261,7 +261,7 @@ static const struct opt_example who_examples[] = {
 	{ "who", "the live screen: ? shows its keys" },
 	{ "who -b -n 1", "processes by CPU usage in one second, with the state of the machine" },
 	{ "who -b -H -p 1234", "the threads of a process, every second until Ctrl-C" },
-	{ "who -b -n 1 --by CGROUP", "the same, added up by control group" },
+	{ "who -b -n 1 --by CGROUP", "processes, added up by control group" },
 	{ "who -b -n 1 --io", "who reads and writes disks" },
 	{ "who --net", "who uses the network" },
 	{ "who -b -n 1 -o +nMaj,+P,+WCHAN -s nMaj", "more columns, by major page faults" },
@@ -291,7 +291,7 @@ const struct command command_who = {
 		 "or "
 		 "CAP_BPF and CAP_PERFMON) while the columns are shown. What the kernel sends by "
 		 "itself (retransmissions, file servers in the kernel), headers, and what splice() "
-		 "takes from a socket are not in them.\n"
+		 "takes from a socket are not included.\n"
 		 "What the kernel does not let us read of other users' tasks is shown as '-' or "
 		 "'?', "
 		 "and one line on standard error names it. --json prints one object a line and "
