@@ -136,7 +136,7 @@ static const char *about_row(const struct builtin *row, struct strbuf *text)
 	strbuf_reset(text);
 	strbuf_printf(text, "%s%s%s", row->summary,
 		      row->flags & BUILTIN_AGGREGATE ? ", as the value of a map" : "",
-		      row->flags & BUILTIN_UNSAFE ? "; needs --unsafe: it changes the system" : "");
+		      row->flags & BUILTIN_UNSAFE ? "; unsafe: it changes the system" : "");
 	return strbuf_cstr(text);
 }
 
