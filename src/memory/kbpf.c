@@ -184,7 +184,9 @@ static int each(struct bpf_walk *w, const char *symbol)
 		err = each_by_id(w);
 	if (err == -ENOTSUP) {
 		err = diag_error(k->diag, -ENOENT, "the symbol list has no %s", symbol);
-		diag_hint(k->diag, "read memory through BPF (as root): bpf() then lists them");
+		if (!k->opts.dump)
+			diag_hint(k->diag,
+				  "read memory through BPF (as root): bpf() then lists them");
 	} else if (err < 0 && err != -ENOENT) {
 		(void)diag_error(k->diag, err, "cannot list BPF %s: %s",
 				 w->map ? "maps" : "programs", strerror(-err));

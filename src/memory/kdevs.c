@@ -137,7 +137,7 @@ static int chars_of_proc(struct kspace *k, kdev_char_fn fn, void *ctx)
 	err = sysroot_read(&r, "proc/devices", &text);
 	if (err)
 		(void)diag_error(k->diag, err, "cannot read /proc/devices: %s", strerror(-err));
-	char *rest = err ? NULL : text.data;
+	char *rest = err || !*strbuf_cstr(&text) ? NULL : text.data;
 	bool chars = false;
 	for (char *line; !err && rest && (line = strsep(&rest, "\n"));) {
 		struct kdev_char d = { 0 };

@@ -144,8 +144,9 @@ int kirqs_open(struct kirqs *s, struct kspace *k)
 		err = diag_error(k->diag, -ENOENT,
 				 "the kernel's interrupts were not found: the "
 				 "symbol list has no sparse_irqs or irq_desc_tree");
-		diag_hint(k->diag, "read memory through BPF (as root): they are then found "
-				   "through /sys/kernel/irq");
+		if (!k->opts.dump)
+			diag_hint(k->diag, "read memory through BPF (as root): they are then found "
+					   "through /sys/kernel/irq");
 	}
 	if (err < 0)
 		kirqs_close(s);
@@ -189,7 +190,8 @@ static void read_affinity(struct kirqs *s, u64 addr, struct cpuset *to)
 {
 	struct memory *m = s->k->memory;
 	u64 at = addr + s->at.affinity;
-	size_t words = (kspace_nr_cpus(s->k) + 63) / 64;
+	u32 cpus = kspace_nr_cpus(s->k);
+	size_t words = (cpus + 63) / 64;
 	if (s->at.affinity == EVAL_NO_OFFSET) {
 		cpuset_add(to, 0);
 		return;
@@ -198,6 +200,9 @@ static void read_affinity(struct kirqs *s, u64 addr, struct cpuset *to)
 		return;
 	if (memory_read(m, at, to->bits, min(words, ARRAY_SIZE(to->bits)) * sizeof(u64)))
 		cpuset_zero(to);
+	/* The kernel fills whole words: bits above the last CPU say nothing. */
+	if (cpus % 64 && words <= ARRAY_SIZE(to->bits))
+		to->bits[words - 1] &= (1ull << cpus % 64) - 1;
 }
 
 int kirqs_read(struct kirqs *s, const struct kirq_place *p, struct kirq *ret)

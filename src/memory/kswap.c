@@ -39,7 +39,7 @@ static int each_of_proc(struct kspace *k, kswap_fn fn, void *ctx)
 		err = 0;
 	else if (err)
 		(void)diag_error(k->diag, err, "cannot read /proc/swaps: %s", strerror(-err));
-	char *rest = err ? NULL : text.data;
+	char *rest = err || !*strbuf_cstr(&text) ? NULL : text.data;
 	(void)strsep(&rest, "\n"); /* the head */
 	for (char *line; !err && rest && (line = strsep(&rest, "\n"));) {
 		char path[4096], type[16];

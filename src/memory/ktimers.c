@@ -108,7 +108,6 @@ static int find_copy(struct ktimers *t, const struct kspace_global *g, u32 cpu, 
 struct timer_walk {
 	struct ktimers *t;
 	struct ktimers_list *to;
-	u64 steps; /* in all lists of a base: those of a hostile dump may lead through others */
 };
 
 static int add_timer(struct timer_walk *w, const struct ktimer *timer)
@@ -124,7 +123,7 @@ static int each_wheel_timer(void *ctx, const struct walk_node *node)
 {
 	struct timer_walk *w = ctx;
 	struct ktimer timer = { .addr = node->addr };
-	if (++w->steps > STEPS_MAX)
+	if (++w->t->steps > STEPS_MAX)
 		return 1;
 	struct memory_piece pieces[] = {
 		{ timer.addr + w->t->at.expires, &timer.expires, sizeof(u64), 0 },
@@ -176,6 +175,8 @@ static int each_hrtimer(void *ctx, const struct walk_node *node)
 {
 	struct timer_walk *w = ctx;
 	struct ktimer timer = { .addr = node->addr };
+	if (++w->t->steps > STEPS_MAX)
+		return 1;
 	struct memory_piece pieces[] = {
 		{ timer.addr + w->t->at.hr_expires, &timer.expires, sizeof(u64), 0 },
 		{ timer.addr + w->t->at.soft, &timer.soft, sizeof(u64), 0 },

@@ -21,6 +21,7 @@ struct ktimers_list {
 struct ktimers {
 	struct kspace *k;
 	struct kspace_global wheels, clocks; /* timer_bases, hrtimer_bases */
+	u64 steps; /* in all lists: those of a hostile dump may lead through others */
 	u32 nr_wheels, nr_clocks, nr_vectors;
 	u64 wheel_bytes, clock_bytes;
 	struct {

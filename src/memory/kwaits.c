@@ -38,7 +38,11 @@ static u64 pointer_at(struct wait_walk *w, u64 at)
 static u64 task_at(struct wait_walk *w, u64 addr)
 {
 	struct ktask task;
-	return addr && !ktasks_read(&w->tasks, addr, &task) && *task.comm ? addr : 0;
+	if (!addr || ktasks_read(&w->tasks, addr, &task) || !*task.comm)
+		return 0;
+	/* What private is depends on the function: a task is on the list of its process. */
+	u64 node = addr + w->tasks.at.thread_node, next = pointer_at(w, node);
+	return next && pointer_at(w, next + sizeof(u64)) == node ? addr : 0;
 }
 
 static int each_wait(void *ctx, const struct walk_node *node)

@@ -199,7 +199,7 @@ static int usage_of_proc(struct kspace *k, struct kusage *to)
 	err = sysroot_read(&r, "proc/meminfo", &text);
 	if (err)
 		(void)diag_error(k->diag, err, "cannot read /proc/meminfo: %s", strerror(-err));
-	char *rest = err ? NULL : text.data;
+	char *rest = err || !*strbuf_cstr(&text) ? NULL : text.data;
 	for (char *line; rest && (line = strsep(&rest, "\n"));) {
 		char *colon = strchr(line, ':');
 		if (!colon)

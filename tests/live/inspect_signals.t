@@ -58,6 +58,7 @@ like "$(cat sig)" '^\[10\] ff[0-9a-f]{14} +[0-9a-f]+ [0-9a-f]{16} [0-9a-f]+ \(.*
 like "$(cat sig)" '^SIGPENDING: no$' "sig: nothing waits that is not blocked"
 is "$(grep -c '^PID:' sig)" 1 "sig: one thread"
 is "$(i sig -g "$pid" | grep -c '^PID:')" 2 "sig -g: all threads"
+is "$(i sig -g sigtest | grep -c '^PID:')" 2 "sig -g NAME: each of them once"
 is "$(i foreach "$pid" sig | grep -c '^SIGNAL_STRUCT:')" 1 "foreach sig"
 is "$(i sig -s "$(status SigBlk)")" "$(printf '[12] SIGUSR2\n[15] SIGTERM\n[35] SIGRTMIN+1')" "sig -s: the members of a set"
 like "$(i sig -l)" '^\[11\] SIGSEGV$' "sig -l"

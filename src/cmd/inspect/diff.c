@@ -18,7 +18,9 @@ struct diff_text {
 
 static void print_line(struct inspect *i, char sign, const char *name, const char *value)
 {
-	strbuf_printf(&i->text, "%c %s: ", sign, name);
+	strbuf_printf(&i->text, "%c ", sign);
+	printable_name(&i->text, name);
+	strbuf_str(&i->text, ": ");
 	printable_name(&i->text, value);
 	strbuf_char(&i->text, '\n');
 }

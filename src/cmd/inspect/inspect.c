@@ -171,6 +171,7 @@ void inspect_end(struct inspect *i)
 	kstacks_close(i->stacks);
 	kunwind_close(i->unwind);
 	identify_close(i->identify);
+	vec_free(&i->children);
 	kspace_done(&i->k);
 }
 

@@ -51,6 +51,11 @@ struct inspect_opts {
 };
 
 /* One run: an open kernel and where its answers go. */
+struct inspect_child {
+	u32 parent; /* the process */
+	struct ktask task;
+};
+
 struct inspect {
 	struct app *app;
 	const struct inspect_opts *o;
@@ -72,6 +77,9 @@ struct inspect {
 	struct kunwind *unwind; /* of a dump */
 	struct identify *identify;
 	u64 context; /* the task that is meant where none is named; 0: ours */
+	u64 group; /* of sig -g: 1 + the process that was shown last */
+	VEC(struct inspect_child) children; /* of ps -c: all processes by their parents */
+	bool has_children;
 };
 
 /* The words after the options. 0, -EINVAL: not as it is used (with a diag), other errno. */

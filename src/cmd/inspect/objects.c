@@ -134,6 +134,9 @@ int inspect_bpf(struct inspect *i, int argc, char **argv)
 		return inspect_usage(i, "-p and -m exclude each other");
 	bool progs = o->prog || o->progs || (!o->map && !o->maps);
 	bool maps = o->map || o->maps || (!o->prog && !o->progs);
+	if (o->prog > UINT32_MAX || o->map > UINT32_MAX)
+		return diag_error(&i->app->diag, -ENOENT, "no BPF %s %llu",
+				  o->map ? "map" : "program", (ull)(o->map ? o->map : o->prog));
 	int err = kbpf_open(&t.b, &i->k);
 	t.id = (u32)o->prog;
 	if (!err && progs)

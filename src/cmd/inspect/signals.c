@@ -185,23 +185,26 @@ int inspect_task_sig(struct inspect *i, const struct ktask *t)
 
 /* ---- -g: a process with all its threads -------------------------------------------------------------------------------------- */
 
-struct group_walk {
-	struct inspect *i;
-	u32 tgid;
-};
-
-static int each_of_group(void *ctx, const struct ktask *t)
+static int each_of_group(void *ctx, const struct walk_node *node)
 {
-	struct group_walk *w = ctx;
-	return t->tgid == w->tgid ? inspect_task_sig(w->i, t) : 0;
+	struct inspect *i = ctx;
+	struct ktask t;
+	return ktasks_read(&i->tasks, node->addr, &t) ? 0 : inspect_task_sig(i, &t);
 }
 
 static int group_of(struct inspect *i, const struct ktask *t)
 {
-	struct group_walk w = { i, t->tgid };
-	int err = ktasks_each(&i->tasks, each_of_group, &w, &i->walk);
+	/* Threads of a process follow each other in the list of tasks. */
+	if (i->group == t->tgid + 1ull)
+		return 0;
+	i->group = t->tgid + 1ull;
+	const struct walk_list threads = { .kind = WALK_LIST_HEAD,
+					   .start = t->signal + i->tasks.at.thread_head,
+					   .offset = i->tasks.at.thread_node };
+	int err = walk_list(&i->k, &threads, each_of_group, i, &i->walk);
 	i->walked = !err;
-	return err;
+	/* On some kernels init_task is on no such list. */
+	return err || i->walk.nr ? err : inspect_task_sig(i, t);
 }
 
 int inspect_sig(struct inspect *i, int argc, char **argv)

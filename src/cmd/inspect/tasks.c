@@ -185,6 +185,9 @@ static int print_ancestors(struct inspect *i, const struct ktask *t)
 	while (nr < GENERATIONS && line[nr - 1].parent != line[nr - 1].addr &&
 	       !ktasks_read(&i->tasks, line[nr - 1].parent, &line[nr]))
 		nr++;
+	if (line[nr - 1].parent != line[nr - 1].addr)
+		diag_warn(&i->app->diag, "task %u: its first ancestors are missing: %s", t->pid,
+			  nr == GENERATIONS ? "there are more than 63" : "one cannot be read");
 	begin_relatives(i, t, "ancestors");
 	for (u32 n = nr; n; n--)
 		if (n > 1 || !i->app->json)
@@ -193,36 +196,67 @@ static int print_ancestors(struct inspect *i, const struct ktask *t)
 	return 0;
 }
 
-struct child_walk {
-	struct inspect *i;
-	u32 tgid;
-	u32 nr;
-};
-
 /* A parent is the thread that made the child. */
 static int each_child(void *ctx, const struct ktask *t)
 {
-	struct child_walk *w = ctx;
+	struct inspect *i = ctx;
 	struct ktask parent;
-	if (t->pid != t->tgid || t->parent == t->addr ||
-	    ktasks_read(&w->i->tasks, t->parent, &parent) || parent.tgid != w->tgid)
+	if (t->pid != t->tgid || t->parent == t->addr || ktasks_read(&i->tasks, t->parent, &parent))
 		return 0;
-	w->nr++;
-	print_relative(w->i, t, 2);
+	struct inspect_child *c = vec_push(&i->children);
+	if (!c)
+		return -ENOMEM;
+	*c = (struct inspect_child){ .parent = parent.tgid, .task = *t };
 	return 0;
+}
+
+static int by_parent(const void *a, const void *b)
+{
+	const struct inspect_child *x = a, *y = b;
+	if (x->parent != y->parent)
+		return x->parent < y->parent ? -1 : 1;
+	return x->task.pid < y->task.pid ? -1 : x->task.pid > y->task.pid;
+}
+
+static int find_children(struct inspect *i)
+{
+	if (i->has_children)
+		return 0;
+	int err = ktasks_each(&i->tasks, each_child, i, &i->walk);
+	if (!err && i->children.nr)
+		qsort(i->children.at, i->children.nr, sizeof(*i->children.at), by_parent);
+	i->has_children = !err;
+	return err;
+}
+
+static size_t first_child(const struct inspect *i, u32 parent)
+{
+	size_t low = 0, high = i->children.nr;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (i->children.at[mid].parent < parent)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
 }
 
 static int print_children(struct inspect *i, const struct ktask *t)
 {
-	struct child_walk w = { .i = i, .tgid = t->tgid };
+	int err = find_children(i);
+	if (err)
+		return err;
+	size_t first = first_child(i, t->tgid), n = first;
 	begin_relatives(i, t, "children");
 	if (!i->app->json)
 		print_relative(i, t, 0);
-	int err = ktasks_each(&i->tasks, each_child, &w, &i->walk);
-	if (!err && !w.nr && !i->app->json)
+	for (; n < i->children.nr && i->children.at[n].parent == t->tgid; n++)
+		print_relative(i, &i->children.at[n].task, 2);
+	if (n == first && !i->app->json)
 		strbuf_str(&i->text, "  (no children)\n");
 	end_relatives(i);
-	return err;
+	return 0;
 }
 
 static const char *const task_states[] = { "RU", "IN", "UN", "ST", "TR", "DE",
@@ -254,6 +288,14 @@ static int print_states(struct inspect *i, int argc, char **argv)
 	if (err)
 		return err;
 	report_walk(i);
+	u64 all = 0;
+	bool may_be_none = !argc;
+	for (int n = 0; n < argc; n++)
+		may_be_none |= ktask_is_class(argv[n]);
+	for (size_t n = 0; n < ARRAY_SIZE(task_states); n++)
+		all += c.nr[n];
+	if (!all && !may_be_none)
+		return diag_error(&i->app->diag, -ESRCH, "no such task: '%s'", argv[0]);
 	for (size_t n = 0; n < ARRAY_SIZE(task_states); n++) {
 		if (!c.nr[n])
 			continue;
