@@ -58,21 +58,33 @@ static int add_label(const struct c2c_drawing *g, const struct c2c_path *p, u32 
 	return *label ? 0 : -ENOMEM;
 }
 
-/* Into the list of siblings: heavier ones first. */
-static void link_node(struct tree *t, u32 *first, u32 node)
+/* A list of nr siblings: heavier ones first, and of equals as they came. */
+static u32 sort_nodes(struct tree *t, u32 first, u32 nr)
 {
-	u32 *at = first;
-	while (*at != TREE_NONE && t->nodes.at[*at].total >= t->nodes.at[node].total)
-		at = &t->nodes.at[*at].next;
-	t->nodes.at[node].next = *at;
-	*at = node;
+	if (nr < 2)
+		return first;
+	u32 last = first, head = TREE_NONE, *to = &head;
+	for (u32 i = 1; i < nr / 2; i++)
+		last = t->nodes.at[last].next;
+	u32 a = first, b = t->nodes.at[last].next;
+	t->nodes.at[last].next = TREE_NONE;
+	a = sort_nodes(t, a, nr / 2);
+	b = sort_nodes(t, b, nr - nr / 2);
+	while (a != TREE_NONE && b != TREE_NONE) {
+		u32 *from = t->nodes.at[a].total >= t->nodes.at[b].total ? &a : &b;
+		*to = *from;
+		to = &t->nodes.at[*from].next;
+		*from = *to;
+	}
+	*to = a != TREE_NONE ? a : b;
+	return head;
 }
 
 static int build(struct c2c_drawing *g, u32 from, u32 to, u32 depth, u32 level, u32 *first);
 
 /* Paths that are alike up to this depth, and have one more function in common. */
 static int add_branch(struct c2c_drawing *g, u32 from, u32 to, u32 depth, u32 level, u64 weight,
-		      u32 *first)
+		      u32 *ret)
 {
 	struct tree *t = g->t;
 	u32 node = (u32)t->nodes.nr, child = TREE_NONE;
@@ -100,24 +112,31 @@ static int add_branch(struct c2c_drawing *g, u32 from, u32 to, u32 depth, u32 le
 	n->nr_labels = nr_labels;
 	n->self = self;
 	n->first_child = child;
-	if (!err)
-		link_node(t, first, node);
+	*ret = node;
 	return err;
 }
 
 static int build(struct c2c_drawing *g, u32 from, u32 to, u32 depth, u32 level, u32 *first)
 {
 	int err = 0;
+	u32 nr = 0, last = TREE_NONE, node;
 	for (u32 i = from, end; i < to && !err; i = end) {
 		u64 weight = 0;
 		u32 func = func_at(g->env, &g->paths[i], depth);
 		for (end = i; end < to && func_at(g->env, &g->paths[end], depth) == func; end++)
 			weight += g->paths[end].weight;
-		if (weight >= g->t->min)
-			err = add_branch(g, i, end, depth, level, weight, first);
-		else
+		if (weight < g->t->min) {
 			g->t->hidden += weight;
+			continue;
+		}
+		err = add_branch(g, i, end, depth, level, weight, &node);
+		if (err)
+			break;
+		*(nr++ ? &g->t->nodes.at[last].next : first) = node;
+		last = node;
 	}
+	if (!err)
+		*first = sort_nodes(g->t, *first, nr);
 	return err;
 }
 

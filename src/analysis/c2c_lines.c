@@ -53,7 +53,6 @@ struct c2c_lines {
 	u32 *chain_start;
 	struct c2c_stats all;
 	u64 seed, nr_no_cpu;
-	VEC(struct c2c_entry) shown;
 };
 
 /* ---- one sample -------------------------------------------------------------------------------------------------- */
@@ -415,7 +414,6 @@ void c2c_lines_free(struct c2c_lines *c)
 		entry_done(e);
 	vec_free(&c->lines);
 	vec_free(&c->places);
-	vec_free(&c->shown);
 	vec_free(&c->chains);
 	free(c->chain_start);
 	dict_done(&c->chain_of);
@@ -571,16 +569,19 @@ int c2c_lines_finish(struct c2c_lines *c, const struct catalog *catalog, struct 
 			ret->nr_shared++;
 			add_stats(&ret->shared, &e->stats);
 		}
-	vec_for_each (&c->lines, e) {
-		struct c2c_entry *to = is_worth(c, e, &ret->shared) ? vec_push(&c->shown) : e;
-		if (!to)
-			return -ENOMEM;
-		*to = *e;
+	/* Those that are shown come first. */
+	u32 nr = 0;
+	for (size_t i = 0; i < c->lines.nr; i++) {
+		struct c2c_entry e = c->lines.at[i];
+		if (!is_worth(c, &e, &ret->shared))
+			continue;
+		c->lines.at[i] = c->lines.at[nr];
+		c->lines.at[nr++] = e;
 	}
-	if (c->shown.nr)
-		qsort_r(c->shown.at, c->shown.nr, sizeof(*c->shown.at), by_line, &o);
-	ret->lines = c->shown.at;
-	ret->nr_lines = (u32)c->shown.nr;
+	if (nr)
+		qsort_r(c->lines.at, nr, sizeof(*c->lines.at), by_line, &o);
+	ret->lines = c->lines.at;
+	ret->nr_lines = nr;
 	ret->places = c->places.at;
 	return 0;
 }

@@ -1,5 +1,7 @@
 #include "analysis/schedstat.h"
 
+#include "base/dict.h"
+
 #include "base/str.h"
 
 #include <errno.h>
@@ -168,29 +170,6 @@ static u64 less(u64 after, u64 before)
 	return after > before ? after - before : 0;
 }
 
-/* The hint is where it is if nothing came or went. */
-static const struct schedstat_cpu *find_cpu(const struct schedstat *s, s32 cpu, size_t hint)
-{
-	if (hint < s->cpus.nr && s->cpus.at[hint].cpu == cpu)
-		return &s->cpus.at[hint];
-	vec_for_each (&s->cpus, c)
-		if (c->cpu == cpu)
-			return c;
-	return NULL;
-}
-
-static const struct schedstat_domain *find_domain(const struct schedstat *s, s32 cpu, u32 number,
-						  size_t hint)
-{
-	if (hint < s->domains.nr && s->domains.at[hint].cpu == cpu &&
-	    s->domains.at[hint].number == number)
-		return &s->domains.at[hint];
-	vec_for_each (&s->domains, d)
-		if (d->cpu == cpu && d->number == number)
-			return d;
-	return NULL;
-}
-
 static int copy_domain(struct schedstat *s, const struct schedstat_domain *from,
 		       struct schedstat_domain **ret)
 {
@@ -216,7 +195,7 @@ int schedstat_between(struct schedstat *s, const struct schedstat *before,
 				  before->version, after->version);
 	for (size_t i = 0; i < after->cpus.nr; i++) {
 		const struct schedstat_cpu *now = &after->cpus.at[i];
-		const struct schedstat_cpu *old = find_cpu(before, now->cpu, i);
+		const struct schedstat_cpu *old = schedstat_cpu_of(before, now->cpu);
 		struct schedstat_cpu *c = old ? vec_push(&s->cpus) : NULL;
 		if (old && !c)
 			return -ENOMEM;
@@ -227,7 +206,8 @@ int schedstat_between(struct schedstat *s, const struct schedstat *before,
 	}
 	for (size_t i = 0; i < after->domains.nr; i++) {
 		const struct schedstat_domain *now = &after->domains.at[i];
-		const struct schedstat_domain *old = find_domain(before, now->cpu, now->number, i);
+		const struct schedstat_domain *old =
+			schedstat_domain_of(before, now->cpu, now->number);
 		struct schedstat_domain *to;
 		if (!old)
 			continue;
@@ -238,6 +218,38 @@ int schedstat_between(struct schedstat *s, const struct schedstat *before,
 			to->v[f] = less(now->v[f], old->v[f]);
 	}
 	return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct schedstat_domain *x = a, *y = b;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+/* Of each number, those of all CPUs: they are said to be of CPU -1. */
+static int sum_domains(struct schedstat *s, const struct schedstat *all)
+{
+	struct dict of;
+	int err = 0;
+	dict_init(&of);
+	for (size_t i = 0; i < all->domains.nr && !err; i++) {
+		const struct schedstat_domain *d = &all->domains.at[i];
+		u32 fresh = (u32)s->domains.nr, at;
+		struct schedstat_domain *to;
+		err = dict_add(&of, d->number, fresh, &at) ? -ENOMEM : 0;
+		if (!err && at == fresh) {
+			err = copy_domain(s, d, &to);
+			if (!err)
+				to->cpu = -1;
+			continue;
+		}
+		for (u32 f = 0; f < SCHEDSTAT_DOMAIN_FIELDS && !err; f++)
+			s->domains.at[at].v[f] += d->v[f];
+	}
+	dict_done(&of);
+	if (!err && s->domains.nr)
+		qsort(s->domains.at, s->domains.nr, sizeof(*s->domains.at), by_number);
+	return err;
 }
 
 int schedstat_mean(struct schedstat *s, const struct schedstat *all)
@@ -254,21 +266,9 @@ int schedstat_mean(struct schedstat *s, const struct schedstat *all)
 			sum->v[f] += c->v[f];
 	for (u32 f = 0; f < SCHEDSTAT_CPU_FIELDS; f++)
 		sum->v[f] /= nr;
-	vec_for_each (&all->domains, d) {
-		struct schedstat_domain *to =
-			(struct schedstat_domain *)find_domain(s, -1, d->number, d->number);
-		int err = to ? 0 : copy_domain(s, d, &to);
-		if (err)
-			return err;
-		if (to->cpu < 0) {
-			for (u32 f = 0; f < SCHEDSTAT_DOMAIN_FIELDS; f++)
-				to->v[f] += d->v[f];
-			continue;
-		}
-		to->cpu = -1;
-	}
+	int err = sum_domains(s, all);
 	vec_for_each (&s->domains, d)
 		for (u32 f = 0; f < SCHEDSTAT_DOMAIN_FIELDS; f++)
 			d->v[f] /= nr;
-	return 0;
+	return err;
 }

@@ -67,3 +67,45 @@ const struct schedstat_kind *schedstat_kind(u32 version, u32 i)
 	/* Version 16 swapped the first two. */
 	return &kinds[version >= 16 && i < 2 ? 1 - i : i];
 }
+
+/* ---- by number --------------------------------------------------------------------------------------------------- */
+
+const struct schedstat_cpu *schedstat_cpu_of(const struct schedstat *s, s32 cpu)
+{
+	size_t low = 0, high = s->cpus.nr;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (s->cpus.at[mid].cpu < cpu)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < s->cpus.nr && s->cpus.at[low].cpu == cpu ? &s->cpus.at[low] : NULL;
+}
+
+/* The first that is not before it. */
+static size_t domain_at(const struct schedstat *s, s32 cpu, u32 number)
+{
+	size_t low = 0, high = s->domains.nr;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct schedstat_domain *d = &s->domains.at[mid];
+		if (d->cpu < cpu || (d->cpu == cpu && d->number < number))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+size_t schedstat_first_domain(const struct schedstat *s, s32 cpu)
+{
+	return domain_at(s, cpu, 0);
+}
+
+const struct schedstat_domain *schedstat_domain_of(const struct schedstat *s, s32 cpu, u32 number)
+{
+	size_t i = domain_at(s, cpu, number);
+	const struct schedstat_domain *d = i < s->domains.nr ? &s->domains.at[i] : NULL;
+	return d && d->cpu == cpu && d->number == number ? d : NULL;
+}

@@ -48,3 +48,9 @@ const struct schedstat_field *schedstat_balance_fields(u32 version, u32 *nr);
 extern const struct schedstat_field schedstat_rest_fields[];
 enum { SCHEDSTAT_REST = 12 };
 const struct schedstat_kind *schedstat_kind(u32 version, u32 i);
+
+/* CPUs are in the order of their numbers, and so are the domains of each. NULL: it has none. */
+const struct schedstat_cpu *schedstat_cpu_of(const struct schedstat *s, s32 cpu);
+const struct schedstat_domain *schedstat_domain_of(const struct schedstat *s, s32 cpu, u32 number);
+/* The index of the first domain of a CPU, or of one after it. */
+size_t schedstat_first_domain(const struct schedstat *s, s32 cpu);

@@ -61,6 +61,8 @@ struct page_run {
 	bool live;
 	struct page_held *held;
 	struct arena arena; /* of names */
+	struct dict name_of; /* function -> its name */
+	VEC(const char *) names;
 };
 
 /* live: of rows, only what is not freed by the end. 0 or negative errno with a diag; page_run_done() in any case. */

@@ -82,6 +82,22 @@ static int by_flags(const void *pa, const void *pb)
 
 /* ---- call sites -------------------------------------------------------------------------------------------------- */
 
+/* Rows share the names of their functions, which may be long. */
+static int name_once(struct page_run *r, u32 func, const char *name, const char **ret)
+{
+	u32 at;
+	if (dict_add(&r->name_of, func, (u32)r->names.nr, &at))
+		return -ENOMEM;
+	if (at == r->names.nr) {
+		const char **slot = vec_push(&r->names);
+		if (!slot)
+			return -ENOMEM;
+		*slot = arena_strdup(&r->arena, name);
+	}
+	*ret = r->names.at[at];
+	return *ret ? 0 : -ENOMEM;
+}
+
 /* The innermost frame of the kernel that does not just pass the request on. */
 static int find_site(struct page_run *r, const struct named_run *run, struct page_row *row)
 {
@@ -94,8 +110,7 @@ static int find_site(struct page_run *r, const struct named_run *run, struct pag
 		if (f->mode != FRAME_KERNEL || (func->name && page_function_name(func->name)))
 			continue;
 		row->site = f->offset;
-		row->name = func->name ? arena_strdup(&r->arena, func->name) : NULL;
-		return func->name && !row->name ? -ENOMEM : 0;
+		return func->name ? name_once(r, run->named.func_of[id], func->name, &row->name) : 0;
 	}
 	return 0;
 }
@@ -179,6 +194,7 @@ int page_run(struct page_run *r, struct symbols *sy, const struct kmem_run_opts 
 	struct source *src = NULL;
 	*r = (struct page_run){ .live = live };
 	arena_init(&r->arena);
+	dict_init(&r->name_of);
 	int err = recording_open(sy, o->input, RECORDING_EVENTS, &o->symbols, &src);
 	if (!err) {
 		named_run_begin(&run, src, recording_names(sy, src, &o->symbols));
@@ -207,6 +223,8 @@ void page_run_done(struct page_run *r)
 	free(r->sites.rows);
 	free(r->pages.rows);
 	free(r->gfps);
+	vec_free(&r->names);
+	dict_done(&r->name_of);
 	arena_done(&r->arena);
 	*r = (struct page_run){ 0 };
 }

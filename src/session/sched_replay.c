@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STACK_BYTES = 256 << 10, TRIES = 10, NAP_NS = 10000, TEST_NS = 1000000 };
+enum { TASKS_MAX = 8192, STACK_BYTES = 256 << 10, TRIES = 10, NAP_NS = 10000, TEST_NS = 1000000 };
 
 struct player {
 	struct sched_replay *replay;
@@ -164,6 +164,12 @@ int sched_replay_new(const struct replay_plan *plan, const struct sched_replay_c
 {
 	size_t nr;
 	const struct replay_task *tasks = replay_plan_tasks(plan, &nr);
+	if (nr > TASKS_MAX) {
+		diag_error(d, -E2BIG,
+			   "%zu tasks are too many to replay: at most %d threads are started", nr,
+			   TASKS_MAX);
+		return -E2BIG;
+	}
 	struct sched_replay *r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;

@@ -1,6 +1,7 @@
 #include "session/symbols.h"
-#include "base/str.h"
+#include "base/foreign.h"
 #include "base/guard.h"
+#include "base/str.h"
 
 #include "session/debug_package.h"
 #include "session/debug_server.h"
@@ -16,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -28,14 +30,44 @@ static void release(struct sym_text *t)
 	kallsyms_text_done(&k);
 }
 
+/* A file of /proc, whose size is not known; the text is the caller's. */
+static int read_file(int fd, struct sym_text *ret)
+{
+	enum { FILE_MAX = 256 << 20, PIECE = 1 << 16 };
+	size_t room = 0, len = 0;
+	char *text = NULL;
+	ssize_t n;
+	do {
+		if (room - len < PIECE) {
+			room = max(2 * room, (size_t)(2 * PIECE));
+			char *more = realloc(text, room);
+			if (!more) {
+				free(text);
+				return -ENOMEM;
+			}
+			text = more;
+		}
+		n = read(fd, text + len, PIECE);
+		len += n > 0 ? (size_t)n : 0;
+	} while ((n > 0 && len < FILE_MAX) || (n < 0 && errno == EINTR));
+	int err = n < 0 ? -errno : n ? -EFBIG : len ? 0 : -ENODATA;
+	if (err)
+		free(text);
+	else
+		*ret = (struct sym_text){ .data = text, .len = len, .release = release };
+	return err;
+}
+
 static int map_file(const char *path, struct sym_text *ret)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = foreign_open(path, 0);
 	struct stat st;
-	if (fd < 0 || fstat(fd, &st))
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st))
 		return -errno;
 	if (!st.st_size)
-		return -ENODATA;
+		return read_file(fd, ret);
 	const void *map;
 	int err = guard_map_input(fd, (size_t)st.st_size, false, NULL, path, &map);
 	if (err)

@@ -147,7 +147,7 @@ static int put_module(void *ctx, const struct kernel_module *m)
 /* "virtio_net 73728 0 - Live 0xffffffffc0000000" */
 static void put_guest_module(struct synth *s, u32 pid, const char *line, size_t len)
 {
-	char text[256], name[64];
+	char text[4096], name[64]; /* the users of a module may be many */
 	unsigned long long size, start;
 	if (len >= sizeof(text))
 		return;

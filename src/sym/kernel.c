@@ -383,9 +383,12 @@ int kernel_syms_open_guest(struct kernel_syms *k, const struct sym_config *cfg,
 		return -ENOENT;
 	}
 	err = use_guest_list(k, recorded);
-	if (!err)
-		err = cfg->guest_text(cfg->guest_ctx, image->pid, SYM_MODULES, &k->modules);
-	return err == -ENOENT && !k->note ? 0 : err;
+	/* A guest may have no modules; its kernel has names all the same. */
+	if (!err && cfg->guest_text(cfg->guest_ctx, image->pid, SYM_MODULES, &k->modules) == -ENOMEM)
+		err = -ENOMEM;
+	if (err)
+		text_release(&k->kallsyms);
+	return err;
 }
 
 void kernel_syms_close(struct kernel_syms *k)

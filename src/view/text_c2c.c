@@ -1,6 +1,9 @@
 #include "view/text_c2c.h"
 
+#include "base/printable.h"
+
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +103,9 @@ void text_c2c_details(const struct text_c2c_opts *o, struct strbuf *to)
 	const char *head = "Events";
 	section("                 c2c details                     \n", to);
 	vec_for_each (&o->catalog->events, e) {
-		strbuf_printf(to, "  %-34s: %s\n", head, e->name);
+		strbuf_printf(to, "  %-34s: ", head);
+		printable_name(to, e->name);
+		strbuf_char(to, '\n');
 		head = "";
 	}
 	strbuf_printf(to, "  %-34s: %s\n", "Cachelines sort on", displays[o->display]);
@@ -306,12 +311,24 @@ static const char *last_name(const struct catalog *c, s32 tid, char own[24])
 	return own;
 }
 
+/* Somebody else's name, to the left; at most as wide as most. */
+static void put_name(const struct c2c_cell *c, const char *name, int width, int most)
+{
+	struct strbuf s;
+	strbuf_init(&s);
+	s.screen = c->to->screen;
+	printable_name(&s, name);
+	strbuf_printf(c->to, "%-*.*s", width, most, strbuf_cstr(&s));
+	strbuf_done(&s);
+}
+
 static void put_tid(const struct c2c_cell *c)
 {
 	char own[24];
 	int width = max(c->width, 7) - 8;
-	strbuf_printf(c->to, "%7d:%-*.*s", c->e->tid, max(width, 0), max(width, 0),
-		      last_name(c->o->catalog, c->e->tid, own));
+	strbuf_printf(c->to, "%7d:", c->e->tid);
+	if (width > 0)
+		put_name(c, last_name(c->o->catalog, c->e->tid, own), width, width);
 }
 
 static void put_cpus(const struct c2c_cell *c)
@@ -334,7 +351,7 @@ static void put_symbol(const struct c2c_cell *c)
 	int width = max(c->width - 4, 0);
 	strbuf_printf(c->to, "[%c] ", c->e->mode < ARRAY_SIZE(letters) ? letters[c->e->mode] : ' ');
 	if (f->name)
-		strbuf_printf(c->to, "%-*.*s", width, width, f->name);
+		put_name(c, f->name, width, width);
 	else
 		strbuf_printf(c->to, "0x%016llx%*s", (ull)c->o->frames->frames[c->e->leaf].offset,
 			      max(width - 2 - ADDRESS_DIGITS, 0), "");
@@ -348,7 +365,7 @@ static const char *image_name(const struct text_c2c_opts *o, const struct c2c_en
 
 static void put_image(const struct c2c_cell *c)
 {
-	strbuf_printf(c->to, "%-*s", c->width, image_name(c->o, c->e));
+	put_name(c, image_name(c->o, c->e), c->width, INT_MAX);
 }
 
 void text_c2c_source(const struct text_c2c_opts *o, const struct c2c_entry *e, const bool *lined,
@@ -362,7 +379,7 @@ static void put_source(const struct c2c_cell *c)
 	struct strbuf s;
 	strbuf_init(&s);
 	text_c2c_source(c->o, c->e, c->lined, &s);
-	strbuf_printf(c->to, "%-*s", c->width, strbuf_cstr(&s));
+	put_name(c, strbuf_cstr(&s), c->width, INT_MAX);
 	strbuf_done(&s);
 }
 

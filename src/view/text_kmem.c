@@ -73,9 +73,14 @@ void text_page_gfps(const struct page_gfp *gfps, size_t nr, struct strbuf *to)
 	for (size_t i = 0; i < nr; i++)
 		width = max(width, strlen(gfps[i].brief));
 	strbuf_str(to, "#\n# GFP flags\n# ---------\n");
-	for (size_t i = 0; i < nr; i++)
-		strbuf_printf(to, "# %08llx: %*s: %s\n", (ull)gfps[i].flags, (int)width,
-			      gfps[i].brief, gfps[i].text);
+	for (size_t i = 0; i < nr; i++) {
+		strbuf_printf(to, "# %08llx: %*s", (ull)gfps[i].flags,
+			      (int)(width - strlen(gfps[i].brief)), "");
+		printable_name(to, gfps[i].brief);
+		strbuf_str(to, ": ");
+		printable_name(to, gfps[i].text);
+		strbuf_char(to, '\n');
+	}
 }
 
 /* perf 6.1 has the middle ones the other way round, as they were before Linux 4.0. */
@@ -91,10 +96,14 @@ static void add_page_row(const struct page_row *r, const struct text_page_style 
 {
 	if (s->pages)
 		strbuf_printf(to, " %16llu |", (ull)r->key);
-	strbuf_printf(to, " %16llu | %9llu | %5u | %8s | %-*s | ",
+	strbuf_printf(to, " %16llu | %9llu | %5u | %8s | ",
 		      (ull)((s->live ? r->live_bytes : r->bytes) / 1024),
 		      (ull)(s->live ? r->nr_live : r->nr_hits), r->order,
-		      mobility_name(r->mobility), GFP_WIDTH, s->gfps[r->gfp].brief);
+		      mobility_name(r->mobility));
+	size_t begin = to->len;
+	printable_name(to, s->gfps[r->gfp].brief);
+	strbuf_fill(to, ' ', (unsigned)(GFP_WIDTH - min(to->len - begin, (size_t)GFP_WIDTH)));
+	strbuf_str(to, " | ");
 	if (r->name)
 		printable_name(to, r->name);
 	else

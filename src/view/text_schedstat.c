@@ -165,19 +165,10 @@ static void add_where(s32 cpu, struct strbuf *to)
 		strbuf_printf(to, "CPU: %d", cpu);
 }
 
-static const struct schedstat_domain *other(const struct schedstat *b,
-					    const struct schedstat_domain *d)
-{
-	vec_for_each (&b->domains, o)
-		if (o->cpu == d->cpu && o->number == d->number)
-			return o;
-	return NULL;
-}
-
 static void add_domain(const struct schedstat *a, const struct schedstat *b,
 		       const struct schedstat_domain *d, struct strbuf *to)
 {
-	const struct schedstat_domain *o = b ? other(b, d) : NULL;
+	const struct schedstat_domain *o = b ? schedstat_domain_of(b, d->cpu, d->number) : NULL;
 	u32 nr;
 	if (b && !o)
 		return;
@@ -201,18 +192,11 @@ static void add_domain(const struct schedstat *a, const struct schedstat *b,
 	add_rest(d->v + nr * SCHEDSTAT_KINDS, o ? o->v + nr * SCHEDSTAT_KINDS : NULL, to);
 }
 
-static const struct schedstat_cpu *find_cpu(const struct schedstat *s, s32 cpu)
-{
-	vec_for_each (&s->cpus, c)
-		if (c->cpu == cpu)
-			return c;
-	return NULL;
-}
-
 void text_schedstat_cpu(const struct schedstat *a, const struct schedstat *b, s32 cpu,
 			struct strbuf *to)
 {
-	const struct schedstat_cpu *ca = find_cpu(a, cpu), *cb = b ? find_cpu(b, cpu) : NULL;
+	const struct schedstat_cpu *ca = schedstat_cpu_of(a, cpu);
+	const struct schedstat_cpu *cb = b ? schedstat_cpu_of(b, cpu) : NULL;
 	if (!ca || (b && !cb))
 		return;
 	strbuf_char(to, '\n');
@@ -225,7 +209,7 @@ void text_schedstat_cpu(const struct schedstat *a, const struct schedstat *b, s3
 	add_rule(to);
 	add_cpu_fields(ca->v, cb ? cb->v : NULL, to);
 	add_rule(to);
-	vec_for_each (&a->domains, d)
-		if (d->cpu == cpu)
-			add_domain(a, b, d, to);
+	for (size_t i = schedstat_first_domain(a, cpu);
+	     i < a->domains.nr && a->domains.at[i].cpu == cpu; i++)
+		add_domain(a, b, &a->domains.at[i], to);
 }

@@ -352,8 +352,10 @@ void text_trace_fault(struct text_trace *t, const struct syscall_thread *who, u6
 		add_duration(t, false, 0, to);
 	add_task(t, who, to);
 	strbuf_str(to, f->major ? "majfault [" : "minfault [");
-	if (code->symbol)
-		strbuf_printf(to, "%s+", code->symbol);
+	if (code->symbol) {
+		(void)printable_add(to, code->symbol, strlen(code->symbol), 0);
+		strbuf_char(to, '+');
+	}
 	add_hex(to, code->symbol || code->map ? code->offset : code->addr);
 	strbuf_str(to, "] => ");
 	if (data->map) {

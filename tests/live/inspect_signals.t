@@ -72,8 +72,7 @@ wait "$program" 2>/dev/null
 
 # ---- irq: what sysfs has of each -----------------------------------------------------------------------------------------------
 if [ -e /sys/kernel/irq ]; then
-	i --json irq >irq.json
-	python3 - >bad 2>&1 <<'END'
+	cat >irqs.py <<'END'
 import json, os
 rows = {r["irq"]: r for r in json.load(open("irq.json"))["rows"]}
 for n in map(int, os.listdir("/sys/kernel/irq")):
@@ -97,6 +96,9 @@ for n in map(int, os.listdir("/sys/kernel/irq")):
     except OSError:
         pass
 END
+	# Once more if somebody changed an affinity meanwhile.
+	irqs_agree() { i --json irq >irq.json && python3 irqs.py >bad 2>&1 && [ ! -s bad ]; }
+	WAIT_SECONDS=30 wait_until irqs_agree
 	is "$(cat bad)" "" "irq: handlers, chip and CPUs of each in /sys/kernel/irq"
 	isnt "$(grep -c '"irqaction"' irq.json)" 0 "irq: some have handlers"
 	read -r number desc action <<<"$(i irq -u | awk 'NR > 1 && NF > 3 { print $1, $2, $3; exit }')"

@@ -34,12 +34,12 @@ exits 1 "a size that is not known" "$SONDE" run -q -e 'begin { $n = 5; print(pat
 like "$err" 'the size of a path is a constant from 1 to 4096' "is refused"
 
 # What is in no directory.
-exec {pipe}< <(exec sleep 1000)
+sleep 1000 | sleep 1000 &
+reader=$! writer=$(jobs -p %%)
 exits 0 "path() of a pipe" timeout 100 "$SONDE" run -q \
-	-e "iter:task_file /ctx.task.tgid == $$ && ctx.fd == $pipe/ { print(path(ctx.file.f_path)); }"
+	-e "iter:task_file /ctx.task.tgid == $reader && ctx.fd == 0/ { print(path(ctx.file.f_path)); }"
 is "$(grep -v '^$' <<<"$out")" pipefs "is the name of its file system"
-exec {pipe}<&-
-kill "$pid"
+kill "$reader" "$writer" "$pid"
 
 # The same from a process that has another root: names begin there.
 if unshare -mr true 2>/dev/null; then

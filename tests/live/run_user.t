@@ -43,9 +43,10 @@ if [ -z "$id" ] || [ -z "$where" ]; then
 else
 	# From the address that the linker gave to where it is in the file.
 	off=
+	readelf -lW "$SONDE" >segments
 	while read -r kind o v _ s _; do
 		if [ "$kind" = LOAD ] && ((where >= v && where < v + s)); then off=$(printf '0x%x' $((where - v + o))); fi
-	done < <(readelf -lW "$SONDE")
+	done <segments
 	is "$(sed 's/^ *//' out.txt | grep .)" "$id $off" "ustack(build_id): the build ID, and where in the file" || sed 's/^/# /' err.txt
 fi
 exits 1 "build IDs of a kernel stack" "$SONDE" run -q -e 'begin { print(kstack(build_id)); }'

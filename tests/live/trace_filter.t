@@ -30,7 +30,7 @@ is "$(calls)" 1 "the same"
 exits 0 "a descriptor by its file" "$SONDE" trace -e read,close --filter 'fd ~ "*here.conf"' -- grep hello here.conf
 like "$out" ' read\(fd: [0-9]+<[^>]*here.conf>' "reads of it"
 is "$(grep -c ' close(' <<<"$out")" 1 "and its close"
-exits 0 "a duration" "$SONDE" trace -e '*nanosleep' --filter 'duration > 150' -- sh -c 'sleep 0.2; sleep 0.001'
+exits 0 "a duration" "$SONDE" trace -e '*nanosleep' --filter 'duration > 1500' -- sh -c 'sleep 2; sleep 0.001'
 is "$(calls)" 1 "the long one"
 exits 0 "the name of the process" "$SONDE" trace -e write --filter 'COMM == "dd"' -- sh -c 'echo no; dd if=/dev/zero of=/dev/null bs=1 count=3 status=none'
 is "$(calls)" 3 "only those of dd"
