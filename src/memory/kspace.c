@@ -430,6 +430,9 @@ bool kspace_name_address(struct kspace *k, u64 addr, bool decimal, struct strbuf
 	const struct ksyms *s = addr ? kspace_try_syms(k) : NULL;
 	if (!s || !ksyms_at(s, addr, &sym, &offset, &size))
 		return false;
+	/* Offsets of per-CPU variables (x86 before 6.15): an address that low is a program's. */
+	if (sym.kind == 'A' || sym.kind == 'a')
+		return false;
 	/* Read-only data is mostly strings without a name: what comes long before them says nothing. */
 	if ((sym.kind == 'r' || sym.kind == 'R') && offset >= RODATA_REACH)
 		return false;

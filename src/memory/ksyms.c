@@ -63,9 +63,10 @@ static int compare_rows(const void *a, const void *b)
 static bool is_mark(const struct ksym *s)
 {
 	static const char *const starts[] = { "__start_", "__stop_", "__end_", "__init_", "__bss_" };
-	static const char *const whole[] = { "_etext",	   "_edata",	 "_end",
-					     "_stext",	   "_sdata",	 "_text",
-					     "_einittext", "_sinittext", "__per_cpu_start" };
+	static const char *const whole[] = { "_etext",	     "_edata",	   "_end",
+					     "_stext",	     "_sdata",	   "_text",
+					     "_einittext",   "_sinittext", "__per_cpu_start",
+					     "__per_cpu_end" };
 	if (s->name[0] != '_')
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(whole); i++)
