@@ -6,6 +6,7 @@
 need sonde root perf_events
 cd "$SONDE_TMP" || exit 1
 ln -s "$SONDE" perf
+try_cpu_with_idle_events
 
 cp "$(command -v bash)" hog_one && cp hog_one hog_two
 # Two that share a CPU: each has to wait for the other. They end when both have had their share of it.
