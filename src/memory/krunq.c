@@ -28,6 +28,7 @@ int krunqs_open(struct krunqs *r, struct kspace *k)
 		{ "sched_entity", "my_q", &r->at.my_q, true },
 		{ "task_struct", "se", &r->at.fair_task },
 		{ "cfs_rq", "tasks_timeline.rb_root", &r->at.tree },
+		{ "cfs_rq", "curr", &r->at.group_curr, true },
 	};
 	int err = eval_offsets(k, rows, ARRAY_SIZE(rows));
 	if (!err)
@@ -106,6 +107,18 @@ static int each_entity(void *ctx, const struct walk_node *node)
 	return my_q ? fair_tree(w, my_q + w->r->at.tree) : tell(w, node->addr - w->r->at.fair_task);
 }
 
+/* The group of the task that runs is not in the tree that it was taken from; its other tasks wait all the same. */
+static int current_group(struct queue_walk *w, u64 root)
+{
+	struct memory *m = w->r->k->memory;
+	u64 curr = 0, my_q = 0;
+	if (w->r->at.my_q == EVAL_NO_OFFSET || w->r->at.group_curr == EVAL_NO_OFFSET ||
+	    memory_read(m, root - w->r->at.tree + w->r->at.group_curr, &curr, sizeof(curr)) ||
+	    !curr || memory_read(m, curr + w->r->at.my_q, &my_q, sizeof(my_q)) || !my_q)
+		return 0;
+	return fair_tree(w, my_q + w->r->at.tree);
+}
+
 static int fair_tree(struct queue_walk *w, u64 root)
 {
 	struct walk_result part;
@@ -119,7 +132,11 @@ static int fair_tree(struct queue_walk *w, u64 root)
 		return w->enough;
 	}
 	w->depth++;
-	int rc = walk_tree(w->r->k, &tree, each_entity, w, &part);
+	int rc = current_group(w, root);
+	if (!rc)
+		rc = walk_tree(w->r->k, &tree, each_entity, w, &part);
+	else
+		part.end = WALK_ENDED;
 	w->depth--;
 	return queue_end(w, rc, &part);
 }

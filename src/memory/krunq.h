@@ -20,7 +20,7 @@ struct krunqs {
 		u64 bitmap, queue; /* in rt_prio_array */
 		u64 run_list, rt_task; /* in sched_rt_entity, and that in task_struct */
 		u64 run_node, my_q, fair_task; /* in sched_entity, and that in task_struct */
-		u64 tree; /* in cfs_rq */
+		u64 tree, group_curr; /* in cfs_rq */
 	} at;
 	struct kspace_global global;
 };
