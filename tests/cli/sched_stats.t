@@ -48,6 +48,18 @@ like "$err" 'one has one copy of /proc/schedstat, not two' "is not enough"
 sed 's/^version.*/version 99/' "$data/v17" >new
 exits 1 "a version to come" "$SONDE" sched stats report new
 like "$err" 'version 99 of /proc/schedstat: only 15 to 17 are supported' "is named"
+# As many CPUs as a text may have, each with a domain of its own number: found by halves, this is half a second.
+python3 - "$data/v17" >many <<'END'
+import sys
+domain = next(l for l in open(sys.argv[1]) if l.startswith("domain")).split(" ", 1)[1].rstrip("\n")
+one = "version 17\ntimestamp 1\n" + "".join(f"cpu{c} 0 0 0 0 0 0 0 0 0\ndomain{5000000 + c} {domain}\n" for c in range(60000))
+sys.stdout.write(one + one.replace("timestamp 1", "timestamp 2", 1))
+END
+python3 "$SONDE_SRC/tests/gen/measure.py" cost "$SONDE" sched stats report many >out 2>messages
+read -r status cpu mb <cost
+is "$status" 0 "many CPUs and domains" || diag "$(head -c 300 messages)"
+[ "$mb" -gt 0 ] && awk -v cpu="$cpu" -v mb="$(du -cm many | tail -n 1 | cut -f1)" 'BEGIN { exit cpu > 5 + mb / 2 }'
+ok $? "cost time in proportion to the text" || diag "$cpu s, $mb MB"
 printf 'PERFILE2xxxxxxxxxxxx' >perf.data
 exits 1 "a recording of perf's" "$SONDE" sched stats report -i perf.data
 like "$err" "perf's own 'sched stats' cannot be read" "is told apart"

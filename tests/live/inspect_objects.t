@@ -113,6 +113,8 @@ is "$(i bpf -P | grep -c MAP_FLAGS)" 0 "bpf -P: no maps"
 kill "$watch"
 wait "$watch" 2>/dev/null
 exits 1 "a program that is not there" i bpf -p 4000000000
+exits 1 "a number that no program has" i bpf -p 4294967297
+like "$err" 'no BPF program 4294967297' "is not cut to one that exists"
 exits 129 "-p and -m" i bpf -p 1 -m 1
 
 # ---- ipcs --------------------------------------------------------------------------------------------------------------------------

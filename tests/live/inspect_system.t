@@ -86,6 +86,8 @@ states=$(i ps -S | awk '{ s += $2 } END { print s }')
 ok $? "ps -S: all of them: $states"
 like "$(i ps -A)" "^> +[0-9]+ .* $(basename "$SONDE" | cut -c1-15)\$" "ps -A: the task that asks runs"
 is "$(i ps -A | awk 'NR > 1 && !/^>/')" "" "ps -A: and the others that are listed"
+exits 1 "-S of a task that is not there" i ps -S no-such-task
+like "$err" "no such task: 'no-such-task'" "is said"
 exits 129 "-S and -A" i ps -S -A
 kill "$(pgrep -P "$parent")"
 wait "$parent" 2>/dev/null

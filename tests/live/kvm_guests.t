@@ -119,6 +119,21 @@ cmp ours wanted && grep -q virtnet_poll ours
 ok $? "--guestmount: functions of that guest" || diag "$(diff ours wanted; cat ours.err)"
 like "$("$SONDE" kvm --guestmount mnt -i own.data report --stdio --sort dso 2>/dev/null)" '\[guest\.kernel\.kallsyms\.2202\]' "and whose kernel it is"
 
+# Files of /proc, as sshfs shows them, do not tell their size.
+rm -r mnt/2202/proc && ln -s /proc mnt/2202/proc
+if grep -q '^0*[1-9a-f][0-9a-f]* T _text$' /proc/kallsyms; then
+	like "$("$SONDE" kvm --guestmount mnt -i own.data report --stdio --sort sym 2>/dev/null)" '\[g\] [a-z_]' "--guestmount: files without a size"
+else
+	skip "addresses are hidden from this user" "--guestmount: files without a size"
+fi
+
+# A guest without modules, and an image that is none beside a list that is good.
+: >empty
+"$SONDE" kvm --guestkallsyms guest.kallsyms --guestmodules empty -i guest.data report --stdio --sort sym 2>/dev/null >ours
+like "$(cat ours)" '\[g\] rcu_check_callbacks' "an empty list of modules: the kernel has names"
+"$SONDE" kvm --guestkallsyms guest.kallsyms --guestvmlinux empty -i guest.data report --stdio --sort sym 2>/dev/null >ours
+like "$(cat ours)" '\[g\] rcu_check_callbacks' "an image that cannot be used: the list is"
+
 # Options stand before the command or after it.
 # shellcheck disable=SC2086
 is "$("$SONDE" kvm report $files -i guest.data --host --stdio --sort sym 2>/dev/null)" "$("$SONDE" kvm --host $files -i guest.data report --stdio --sort sym 2>/dev/null)" \
